@@ -1,0 +1,60 @@
+# Giro: `make help` lists what can be done.
+
+SHELL := /bin/bash
+BUILD ?= release
+OUT := build/$(BUILD)
+
+CC := gcc
+WARNINGS := -std=c17 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wmissing-prototypes \
+            -Wstrict-prototypes -Wvla -Werror
+CFLAGS_release := -O2 -g
+CFLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS_coverage := -O0 -g --coverage
+PACKAGES := libpq jansson libmicrohttpd libuv libsodium
+VERSION := $(shell cat VERSION)
+CPPFLAGS := -D_GNU_SOURCE -DGIRO_VERSION='"$(VERSION)"' -Icoordinator -I$(OUT)/generated
+CFLAGS = $(WARNINGS) $(CFLAGS_$(BUILD)) $(shell pkg-config --cflags $(PACKAGES))
+LDLIBS = $(shell pkg-config --libs $(PACKAGES))
+
+SOURCES := $(filter-out coordinator/main.c,$(sort $(wildcard coordinator/*/*.c)))
+SQL_FILES := $(sort $(wildcard schema/*/*.sql participants/*.sql))
+OBJECTS := $(SOURCES:%.c=$(OUT)/%.o) $(OUT)/generated/embedded.o
+UNIT_TESTS := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/*_test.c)))
+DEPENDENCIES := $(OBJECTS:.o=.d) $(OUT)/coordinator/main.d
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.PHONY: all help
+
+all: $(OUT)/girod ## build girod (the default)
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+-include $(DEPENDENCIES)
+
+$(OUT)/girod: $(OUT)/coordinator/main.o $(OUT)/libgiro.a
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+
+$(OUT)/libgiro.a: $(OBJECTS)
+	rm -f $@ && ar rcs $@ $^
+
+$(OUT)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The SQL and the OpenAPI description travel inside the binary.
+$(OUT)/generated/embedded.c: coordinator/cluster/embed.sh $(SQL_FILES) $(wildcard coordinator/api/openapi.json)
+	@mkdir -p $(@D)
+	bash coordinator/cluster/embed.sh > $@
+
+# ---- unit tests: one binary per module; fakes replace members of the archive ------------------------
+
+$(OUT)/tests/%_test: tests/unit/%_test.c $(OUT)/libgiro.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -o $@ $< \
+	  $$(sed -n 's|^ \* Fakes: ||p' $<) $(OUT)/libgiro.a $(LDLIBS) -lcmocka
+
+.PHONY: test-unit
+test-unit: $(UNIT_TESTS:%=$(OUT)/tests/%) ## unit tests (cmocka)
+	@for test in $^; do $$test || exit 1; done

@@ -1,0 +1,42 @@
+/* See base.h. */
+#include "base/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void base_assertion_failed(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "girod: assertion failed: %s (%s:%d)\n", condition, file, line);
+    abort();
+}
+
+static void *checked(void *memory)
+{
+    if (memory == NULL)
+    {
+        fputs("girod: out of memory\n", stderr);
+        abort();
+    }
+    return memory;
+}
+
+void *base_malloc(size_t size)
+{
+    return checked(malloc(size > 0 ? size : 1));
+}
+
+void *base_calloc(size_t count, size_t size)
+{
+    return checked(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
+}
+
+void *base_realloc(void *memory, size_t size)
+{
+    return checked(realloc(memory, size > 0 ? size : 1));
+}
+
+char *base_strdup(const char *text)
+{
+    return checked(strdup(text));
+}

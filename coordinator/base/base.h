@@ -1,0 +1,35 @@
+/*
+ * The few macros that every module may use.
+ *
+ * ASSERT is compiled in always: a broken invariant is a bug, and a coordinator that has one must
+ * stop rather than move money. The protocols survive a crash at any line; they do not survive a
+ * wrong guess.
+ */
+#ifndef GIRO_BASE_H
+#define GIRO_BASE_H
+
+#include <stddef.h>
+
+#define ASSERT(condition)                                                                          \
+    ((condition) ? (void)0 : base_assertion_failed(#condition, __FILE__, __LINE__))
+
+#define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+#define container_of(pointer, type, member)                                                        \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+#define ATTR_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define ATTR_NORETURN              __attribute__((noreturn))
+#define ATTR_MUST_USE              __attribute__((warn_unused_result))
+
+/* Prints the condition and its place on stderr and aborts. */
+void base_assertion_failed(const char *condition, const char *file, int line) ATTR_NORETURN;
+
+/* malloc, calloc, realloc and strdup that abort the process when memory is exhausted. Sizes are
+ * bounded by their callers; running out of memory is an operating limit that a restart settles. */
+void *base_malloc(size_t size) ATTR_MUST_USE;
+void *base_calloc(size_t count, size_t size) ATTR_MUST_USE;
+void *base_realloc(void *memory, size_t size) ATTR_MUST_USE;
+char *base_strdup(const char *text) ATTR_MUST_USE;
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * From single requests to batches, and back to single answers.
+ *
+ * Every request is filed under its transfer id: a concurrent twin of a key attaches to the transfer
+ * in flight and gets the same answer. Transfers queue in the lane of their ordered pair (home,
+ * remote); while a batch of a lane is in flight the next ones gather, and a lone transfer leaves at
+ * once. Transfers that met a locked account go on in the lane's waiting group, so that innocents
+ * never wait for them. No batch is formed for a shard that is suspect. Everything is bounded:
+ * transfers in flight, batches, transfers and partitions per batch, attempts.
+ */
+#ifndef GIRO_BATCHER_H
+#define GIRO_BATCHER_H
+
+#include "protocol/transfer.h"
+
+#include <sys/queue.h>
+
+typedef struct Batcher Batcher;
+
+typedef struct BatcherOptions
+{
+    const char *instance;   /* this coordinator's name; part of every GID */
+    size_t transfers_max;   /* in flight and queued; more get ERROR_OVERLOADED */
+    size_t batches_max;     /* in flight */
+    size_t batch_transfers; /* per batch */
+    uint64_t stage_deadline_ms;
+    uint64_t lock_timeout_ms;
+    uint64_t visible_wait_ms; /* how long a 201 waits for the remote leg to show */
+} BatcherOptions;
+
+/* One waiting client; embedded in the API's request, which keeps it alive until told. */
+typedef struct TransferWaiter
+{
+    void (*told)(struct TransferWaiter *waiter, const TransferOutcome *outcome);
+    /* private to the batcher */
+    TAILQ_ENTRY(TransferWaiter) link;
+    struct Transfer *transfer;
+    uint64_t deadline_at_ms;
+    unsigned differing;
+} TransferWaiter;
+
+Batcher *batcher_new(Loop *loop, Directory *directory, const BatcherOptions *options);
+void batcher_free(Batcher *batcher); /* accepts NULL; nothing may be in flight */
+
+/* Files the request. `told` is called exactly once, never from inside this function, at the latest
+ * after wait_ms: with ERROR_OUTCOME_UNKNOWN if the transfer is under way then, with an error of
+ * effect "none" if it had not been taken up yet. */
+void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWaiter *waiter,
+                    uint64_t wait_ms);
+
+/* Refuses new requests (ERROR_DRAINING) and calls drained once nothing is in flight. */
+void batcher_drain(Batcher *batcher, void (*drained)(void *context), void *context);
+
+typedef struct BatcherCounts
+{
+    size_t transfers;
+    size_t batches;
+} BatcherCounts;
+BatcherCounts batcher_counts(const Batcher *batcher);
+
+#endif

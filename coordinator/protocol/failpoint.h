@@ -1,0 +1,50 @@
+/*
+ * Fault points: named places in the protocol at which a test makes something go wrong.
+ *
+ * A name is `<mode>.<stage>.<home|remote>.<before|sent|after>`: before the stage's messages go out
+ * to that shard, after they went out, and after the answer came. They exist in the normal binary
+ * but do nothing unless girod runs with --enable-failpoints.
+ */
+#ifndef GIRO_FAILPOINT_H
+#define GIRO_FAILPOINT_H
+
+#include "base/error.h"
+
+typedef enum FailAction
+{
+    FAIL_NOTHING,
+    FAIL_CRASH, /* the process ends at once, as by kill -9 */
+    FAIL_PAUSE, /* this batch goes on only after `ms`; everything else goes on */
+    FAIL_DROP,  /* the connection to the shard is cut */
+    FAIL_ERROR, /* before: nothing is sent, the answer is an error; later: the answer is lost */
+    FAIL_ACTION_COUNT,
+} FailAction;
+
+typedef struct Failpoint
+{
+    char name[64];
+    FailAction action;
+    int count; /* how often it still strikes; < 0 = for ever */
+    uint64_t ms;
+} Failpoint;
+
+const char *fail_action_name(FailAction action);
+bool fail_action_parse(const char *name, FailAction *ret_action) ATTR_MUST_USE;
+
+void failpoint_enable(void);
+bool failpoint_is_enabled(void);
+
+/* Is there such a place in the stage tables? */
+bool failpoint_exists(const char *name);
+/* Arms a place; false if there is no such place. */
+bool failpoint_set(const Failpoint *failpoint) ATTR_MUST_USE;
+void failpoint_clear(const char *name);
+/* The armed failpoint of that name, or NULL. Lent until the next call here. */
+const Failpoint *failpoint_get(const char *name);
+
+/* Counts down and returns what strikes now; sets *ret_ms for FAIL_PAUSE. FAIL_CRASH does not
+ * return. */
+FailAction failpoint_hit(const char *mode, const char *stage, const char *side, const char *point,
+                         uint64_t *ret_ms);
+
+#endif

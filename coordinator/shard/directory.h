@@ -1,0 +1,81 @@
+/*
+ * The routing that a coordinator works by: a cached copy of the directory database.
+ *
+ * The cache is refreshed when asked (a shard answered stale_route), and by a slow poll. While the
+ * directory database is down the copy at hand goes on to be used: a stale copy can cost a retry but
+ * never money, since every write is fenced on the shard itself.
+ *
+ * An account id is turned into a *route*, a byte string, by the keyspace with the longest matching
+ * prefix; the partition whose half-open range [lo, hi) holds the route owns the account (route.h).
+ */
+#ifndef GIRO_DIRECTORY_H
+#define GIRO_DIRECTORY_H
+
+#include "shard/route.h"
+#include "shard/shard.h"
+
+typedef struct Directory Directory;
+
+typedef struct DirectoryOptions
+{
+    const char *dsn; /* of the directory database, coordinator's role */
+    ShardOptions
+        session; /* limits for the shards' sessions; cluster, name, ordinal and dsn are ignored */
+    uint64_t poll_ms;
+} DirectoryOptions;
+
+typedef enum TransferMode
+{
+    MODE_AUTO, /* only as a wish */
+    MODE_LOCAL,
+    MODE_2PC,
+    MODE_SAGA,
+    MODE_COUNT,
+} TransferMode;
+const char *mode_name(TransferMode mode);
+bool mode_parse(const char *name, TransferMode *ret_mode) ATTR_MUST_USE;
+
+/* Where an account lives, by the copy at hand. */
+typedef struct Location
+{
+    Shard *shard;
+    int32_t partition;
+    int64_t epoch;
+    Route route;
+    TransferMode default_mode; /* of the keyspace */
+    const char *keyspace;      /* its prefix; lent as long as the directory */
+} Location;
+
+Directory *directory_new(Loop *loop, const DirectoryOptions *options);
+void directory_free(Directory *directory); /* accepts NULL; frees the shards too */
+
+/* False until the first copy has arrived. */
+bool directory_is_loaded(const Directory *directory);
+bool directory_is_reachable(const Directory *directory);
+int64_t directory_version(const Directory *directory);
+const char *directory_cluster(const Directory *directory); /* name; "" until loaded */
+
+/* Calls done once, in a later turn, when a fresh copy has arrived (true) or could not be had within
+ * deadline_ms (false). Requests that come while a refresh runs share the one after it. At most
+ * DIRECTORY_REFRESH_MAX are remembered; more answer false at once (in a later turn). The done
+ * context must outlive the call. */
+typedef void (*DirectoryRefreshed)(void *context, bool fresh);
+void directory_refresh(Directory *directory, uint64_t deadline_ms, DirectoryRefreshed done,
+                       void *context);
+
+/* False if nothing is loaded. The id must be valid (route_account_id_is_valid). */
+bool directory_locate(const Directory *directory, const char *account_id,
+                      Location *ret_location) ATTR_MUST_USE;
+
+size_t directory_shard_count(const Directory *directory);
+/* By position 0 … count-1, ascending ordinals. */
+Shard *directory_shard(const Directory *directory, size_t position);
+Shard *directory_shard_by_name(const Directory *directory, const char *name); /* NULL if unknown */
+
+/* The shards on which a transfer with this id can have its home: for hash keyspaces those that own
+ * routes starting with the id's first 4 bytes, for others all owners. Returns the number written.
+ */
+size_t directory_candidates(const Directory *directory, const uint8_t transfer_id[16],
+                            Shard **ret_shards, size_t max);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * One shard as the coordinator sees it: a bounded pool of verified sessions, and whether the shard
+ * can be used at all.
+ *
+ * A shard is *usable* while it is connected and answers in time. A missed deadline or a failed
+ * connect makes it *suspect*: no batch takes locks anywhere for its sake until a ping on it is
+ * answered (a background session with back-off 50 ms … 1 s sees to that, also when idle). Sessions
+ * for settling (verdict, COMMIT PREPARED, ROLLBACK PREPARED) have a place of their own in the pool,
+ * so that traffic can never starve them, and are granted for suspect shards too.
+ *
+ * The pool grants sessions first come, first served. Whoever needs sessions of two shards takes
+ * them in ascending order of the shards' ordinals (ground rule of the lock order).
+ */
+#ifndef GIRO_SHARD_H
+#define GIRO_SHARD_H
+
+#include "pg/pg.h"
+#include "shard/statement.h"
+
+#include <sys/queue.h>
+
+typedef struct Shard Shard;
+typedef struct Session Session;
+
+typedef struct ShardOptions
+{
+    const char *cluster; /* the session is refused if the shard belongs to another cluster */
+    const char *name;
+    int ordinal; /* immutable; the order in which shards are locked */
+    const char *dsn;
+    int sessions_max; /* for traffic; one more is kept for settling */
+    uint64_t connect_deadline_ms;
+    uint64_t lock_timeout_ms; /* < statement_timeout_ms < stage deadline */
+    uint64_t statement_timeout_ms;
+    uint64_t idle_in_transaction_timeout_ms;
+} ShardOptions;
+
+typedef enum SessionPurpose
+{
+    SESSION_TRAFFIC,
+    SESSION_SETTLE,
+} SessionPurpose;
+
+/* Strings of the options are copied. Starts to connect at once. */
+Shard *shard_new(Loop *loop, const ShardOptions *options);
+/* Closes all sessions; nobody may hold or wait for one. Accepts NULL. */
+void shard_free(Shard *shard);
+
+const char *shard_name(const Shard *shard);
+int shard_ordinal(const Shard *shard);
+bool shard_is_usable(const Shard *shard);
+/* Why it is not usable, for people; "" while it is. Lent. */
+const char *shard_trouble(const Shard *shard);
+/* Marks the shard suspect until a ping is answered; called by whoever sees a stage deadline missed.
+ */
+void shard_suspect(Shard *shard, const char *why);
+
+/* Called in the turn in which the shard becomes usable again. At most 8 watchers per shard. */
+void shard_on_usable(Shard *shard, void (*usable)(void *context, Shard *shard), void *context);
+
+typedef struct ShardCounts
+{
+    int sessions_open;
+    int sessions_busy;
+    int waiting;
+} ShardCounts;
+ShardCounts shard_counts(const Shard *shard);
+
+/* A request for a session; embedded in its owner, who keeps it alive until granted is called or
+ * shard_give_up returns. */
+typedef struct ShardWaiter
+{
+    /* session is NULL when the deadline passed or (SESSION_TRAFFIC only) the shard became unusable.
+     * Never called from inside shard_acquire. */
+    void (*granted)(struct ShardWaiter *waiter, Session *session);
+    /* private to shard.c */
+    TAILQ_ENTRY(ShardWaiter) link;
+    SessionPurpose purpose;
+    uint64_t deadline_at_ms;
+    bool waiting;
+} ShardWaiter;
+
+void shard_acquire(Shard *shard, ShardWaiter *waiter, SessionPurpose purpose, uint64_t deadline_ms);
+void shard_give_up(Shard *shard, ShardWaiter *waiter);
+
+/* Gives a session back. It is reused only if it is open, idle and outside a transaction; one with a
+ * group under way or a transaction is rolled back first, or closed if it is lost. */
+void session_release(Session *session);
+
+Shard *session_shard(const Session *session);
+int session_backend_pid(const Session *session);
+/* When the backend started, microseconds since the Unix epoch; with the pid it names the backend.
+ */
+int64_t session_backend_start_us(const Session *session);
+PgTransaction session_transaction(const Session *session);
+bool session_is_open(const Session *session);
+/* Cuts the connection at once: a group under way is answered PG_LOST in a later turn. */
+void session_cut(Session *session);
+
+/* Groups, as in pg.h, in terms of the statement table. */
+void session_begin(Session *session);
+void session_add(Session *session, Statement statement, const PgParams *params);
+/* Transaction control that takes a GID inside the SQL text: `PREPARE TRANSACTION '…'` and the two
+ * that finish it. The gid must be of [a-z0-9:-] (asserted). */
+void session_add_gid(Session *session, Statement statement, const char *gid);
+void session_sync(Session *session);
+void session_send(Session *session, uint64_t deadline_ms, PgGroupDone done, void *context);
+
+#endif
