@@ -12,8 +12,9 @@ for file in schema/*/*.sql participants/*.sql coordinator/api/openapi.json; do
     echo '0};'
     files+=("$file")
 done
-echo 'const EmbeddedFile embedded_files[] = {'
+echo 'static const EmbeddedFile files[] = {'
 for index in "${!files[@]}"; do
     printf '    {"%s", (const char *)file_%d},\n' "${files[$index]}" "$index"
 done
 echo '    {0, 0}};'
+echo 'const EmbeddedFile *embedded_files(void) { return files; }'

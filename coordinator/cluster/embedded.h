@@ -12,6 +12,6 @@ typedef struct EmbeddedFile
 } EmbeddedFile;
 
 /* In the order of the paths; ends with a path of NULL. */
-extern const EmbeddedFile embedded_files[];
+const EmbeddedFile *embedded_files(void);
 
 #endif
