@@ -18,9 +18,9 @@
 #define container_of(pointer, type, member)                                                        \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-#define ATTR_PRINTF(format, first) __attribute__((format(printf, format, first)))
-#define ATTR_NORETURN              __attribute__((noreturn))
-#define ATTR_MUST_USE              __attribute__((warn_unused_result))
+#define ATTR_PRINTF(template, first) __attribute__((format(printf, template, first)))
+#define ATTR_NORETURN                __attribute__((noreturn))
+#define ATTR_MUST_USE                __attribute__((warn_unused_result))
 
 /* Prints the condition and its place on stderr and aborts. */
 void base_assertion_failed(const char *condition, const char *file, int line) ATTR_NORETURN;

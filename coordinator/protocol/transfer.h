@@ -100,4 +100,7 @@ unsigned transfer_differences(const TransferRequest *request, const TransferReco
 void transfer_record_read(TransferRecord *ret_record, const PgRows *rows, size_t row,
                           const Directory *directory);
 
+/* A copy in one heap block that owns its strings; free() it. */
+TransferRecord *transfer_record_copy(const TransferRecord *record) ATTR_MUST_USE;
+
 #endif

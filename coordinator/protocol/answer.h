@@ -1,0 +1,43 @@
+/*
+ * What an answer of a shard means: done, definitely not done, or unknown. (Refusals are rows, the
+ * normal path.)
+ *
+ * Decided from the kind, the SQLSTATE and the exact command tag, never from message text:
+ *   - COMMIT and PREPARE of a failed transaction answer the tag ROLLBACK without an error: not
+ * done;
+ *   - a wait for a synchronous standby that was cancelled answers the right tag with a WARNING: the
+ * work is visible and may yet vanish in a failover, so it is unknown;
+ *   - a session that is being terminated (57P0x) or breaks (08, 58, XX) at a transaction-ending
+ * command may have ended the transaction before: unknown;
+ *   - no answer: unknown.
+ * The caller has seen to it that a transaction was open (PG_TRANSACTION_OPEN) before it sent the
+ * command: a COMMIT without one answers COMMIT.
+ */
+#ifndef GIRO_ANSWER_H
+#define GIRO_ANSWER_H
+
+#include "pg/pg.h"
+
+typedef enum AnswerClass
+{
+    ANSWER_NONE, /* nothing was asked */
+    ANSWER_DONE,
+    ANSWER_NOT_DONE,
+    ANSWER_UNKNOWN,
+} AnswerClass;
+
+/* A call of a participant function inside an open transaction or by itself. Unknown only when lost:
+ * a lost call that stood alone may have committed. */
+AnswerClass answer_of_call(const PgAnswer *answer);
+
+/* A command that ends a transaction: COMMIT, PREPARE TRANSACTION, COMMIT PREPARED, ROLLBACK
+ * PREPARED. `tag` is the tag that says it did. */
+AnswerClass answer_of_ending(const PgAnswer *answer, const char *tag);
+
+/* Another session holds a lock for too long, or a deadlock was broken: try again, it is nobody's
+ * fault. */
+bool answer_is_contention(const char *sqlstate);
+/* The server went away or is going; trying again at once will not help. */
+bool answer_is_outage(const char *sqlstate);
+
+#endif

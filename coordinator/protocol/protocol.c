@@ -1,0 +1,238 @@
+/* See protocol.h. */
+#include "protocol/protocol.h"
+
+#include "base/log.h"
+#include "protocol/finisher.h"
+#include "protocol/side.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TAILQ_HEAD(BatchList, Batch);
+
+struct Protocol
+{
+    Loop *loop;
+    Directory *directory;
+    ProtocolOptions options;
+    char instance[NAME_MAX_LENGTH + 1];
+    PgParams *params;
+    struct BatchList ready;
+    struct BatchList pool;
+    size_t in_flight;
+    Finisher *finisher;
+};
+
+/* The phase: drives whatever became ready in this turn, and what that makes ready. */
+static void step(void *context)
+{
+    Protocol *protocol = context;
+    Batch *batch;
+    while ((batch = TAILQ_FIRST(&protocol->ready)) != NULL)
+    {
+        TAILQ_REMOVE(&protocol->ready, batch, link);
+        stage_drive(batch);
+    }
+}
+
+Protocol *protocol_new(Loop *loop, Directory *directory, const ProtocolOptions *options)
+{
+    Protocol *protocol = base_calloc(1, sizeof *protocol);
+    ASSERT(route_name_is_valid(options->instance));
+    protocol->loop = loop;
+    protocol->directory = directory;
+    protocol->options = *options;
+    snprintf(protocol->instance, sizeof protocol->instance, "%s", options->instance);
+    protocol->options.instance = protocol->instance;
+    protocol->params = pg_params_new(BATCH_PARAMETER_BYTES);
+    protocol->finisher = finisher_new(protocol);
+    TAILQ_INIT(&protocol->ready);
+    TAILQ_INIT(&protocol->pool);
+    loop_add_phase(loop, step, protocol);
+    return protocol;
+}
+
+void protocol_free(Protocol *protocol)
+{
+    Batch *batch;
+    if (protocol == NULL)
+        return;
+    ASSERT(protocol->in_flight == 0);
+    while ((batch = TAILQ_FIRST(&protocol->pool)) != NULL)
+    {
+        TAILQ_REMOVE(&protocol->pool, batch, link);
+        batch_dispose(batch);
+    }
+    finisher_free(protocol->finisher);
+    pg_params_free(protocol->params);
+    free(protocol);
+}
+
+bool protocol_has_room(const Protocol *protocol)
+{
+    return protocol->in_flight < protocol->options.batches_max;
+}
+
+size_t protocol_batch_count(const Protocol *protocol)
+{
+    return protocol->in_flight;
+}
+
+Loop *protocol_loop(const Protocol *protocol)
+{
+    return protocol->loop;
+}
+
+Directory *protocol_directory(const Protocol *protocol)
+{
+    return protocol->directory;
+}
+
+const ProtocolOptions *protocol_options(const Protocol *protocol)
+{
+    return &protocol->options;
+}
+
+PgParams *protocol_params(Protocol *protocol)
+{
+    return protocol->params;
+}
+
+static void tell_though_not_visible(void *context)
+{
+    protocol_report(context);
+}
+
+Batch *protocol_take_batch(Protocol *protocol)
+{
+    ASSERT(protocol_has_room(protocol));
+    Batch *batch = TAILQ_FIRST(&protocol->pool);
+    if (batch != NULL)
+        TAILQ_REMOVE(&protocol->pool, batch, link);
+    else
+    {
+        batch = base_calloc(1, sizeof *batch);
+        batch->protocol = protocol;
+        batch->timer = loop_timer_new(protocol->loop, stage_pause_over, batch);
+        batch->visible = loop_timer_new(protocol->loop, tell_though_not_visible, batch);
+    }
+    protocol->in_flight++;
+    return batch;
+}
+
+void protocol_return_batch(Batch *batch)
+{
+    Protocol *protocol = batch->protocol;
+    ASSERT(batch->pending == 0 && batch->reported);
+    batch_recycle(batch);
+    TAILQ_INSERT_HEAD(&protocol->pool, batch, link);
+    protocol->in_flight--;
+}
+
+void protocol_ready(Batch *batch)
+{
+    TAILQ_INSERT_TAIL(&batch->protocol->ready, batch, link);
+    loop_wake(batch->protocol->loop);
+}
+
+/* ---- results
+ * ----------------------------------------------------------------------------------------- */
+
+/* The side whose answer ended the attempt. */
+static const Side *culprit(const Batch *batch)
+{
+    for (int i = 0; i < batch->side_count; i++)
+    {
+        AnswerClass outcome = batch->sides[i].outcome;
+        if (outcome == ANSWER_NOT_DONE || outcome == ANSWER_UNKNOWN)
+            return &batch->sides[i];
+    }
+    return batch->home;
+}
+
+static void fail_transfer(const Batch *batch, Transfer *transfer)
+{
+    const Side *side = culprit(batch);
+    bool outage = answer_is_outage(side->sqlstate);
+    bool contention = answer_is_contention(side->sqlstate);
+    transfer->result = contention ? RESULT_BUSY : RESULT_FAILED;
+    error_set(&transfer->failure, outage ? ERROR_SHARD_UNAVAILABLE : ERROR_SHARD_ERROR,
+              "shard %s: %s", shard_name(side->shard),
+              side->text[0] != '\0' ? side->text : "the connection was lost");
+    memcpy(transfer->failure.sqlstate, side->sqlstate, sizeof side->sqlstate);
+}
+
+static void record_transfer(const Batch *batch, Transfer *transfer, const JudgeTransfer *judged)
+{
+    const TransferRequest *request = &transfer->request;
+    const Side *credit_side = batch->remote != NULL ? batch->remote : batch->home;
+    transfer->result = RESULT_RECORDED;
+    transfer->record = (TransferRecord){
+        .state = judged->verdict == JUDGE_REFUSED ? TRANSFER_REFUSED : TRANSFER_POSTED,
+        .mode = batch->mode,
+        .debit_account = request->debit_account,
+        .credit_account = request->credit_account,
+        .amount = request->amount,
+        .currency = request->currency,
+        .idempotency_key = request->idempotency_key,
+        .reference = request->reference,
+        .metadata = request->metadata != NULL ? request->metadata : "{}",
+        .debit_shard = shard_name(batch->home->shard),
+        .credit_shard = shard_name(credit_side->shard),
+        .created_at_us = batch->created_at_us,
+        .decided_at_us = batch->decided_at_us,
+        .refusal = judged->refusal,
+    };
+    memcpy(transfer->record.id, transfer->id, sizeof transfer->id);
+}
+
+static void set_result(const Batch *batch, size_t i)
+{
+    static const TransferResult by_verdict[] = {
+        [JUDGE_NO_DEBIT_ACCOUNT] = RESULT_NO_DEBIT_ACCOUNT,
+        [JUDGE_IS_BUSY] = RESULT_BUSY,
+        [JUDGE_IS_STALE] = RESULT_STALE,
+        [JUDGE_IS_MOVING] = RESULT_MOVING,
+    };
+    Transfer *transfer = batch->transfers[i];
+    const JudgeTransfer *judged = &batch->judged[i];
+    bool committed = batch->outcome == BATCH_COMMITTED;
+    bool needs_commit = judged->skip || judge_is_recorded(judged);
+    if (!batch->judged_once || (needs_commit && !committed))
+        fail_transfer(batch, transfer);
+    else if (judged->skip)
+    {
+        transfer->result = RESULT_RECORDED;
+        transfer->replayed = true;
+        transfer->record = *transfer->found;
+    }
+    else if (needs_commit)
+        record_transfer(batch, transfer, judged);
+    else
+        transfer->result = by_verdict[judged->verdict];
+}
+
+void protocol_report(Batch *batch)
+{
+    if (batch->reported)
+        return;
+    batch->reported = true;
+    for (size_t i = 0; i < batch->count; i++)
+    {
+        set_result(batch, i);
+        batch->transfers[i]->in_batch = false;
+    }
+    batch->protocol->options.report(batch->protocol->options.context, batch);
+    batch->count = 0;
+}
+
+void protocol_finished(Protocol *protocol, Shard *home, const uint8_t batch_id[16])
+{
+    finisher_add(protocol->finisher, home, batch_id);
+}
+
+size_t protocol_take_finished(Protocol *protocol, Shard *home, uint8_t (*ret_ids)[16], size_t max)
+{
+    return finisher_take(protocol->finisher, home, ret_ids, max);
+}

@@ -1,0 +1,270 @@
+/*
+ * The stages after the decision, or in doubt of it: apply, ask, cancel, look, missing.
+ *
+ * Unknown is neither success nor failure: ask. `verdict` at home inserts an abort row unless a row
+ * stands, and reads what stands; whichever row came first has decided for ever. Nothing is ever
+ * concluded from not seeing something: a queued COMMIT runs after its client is dead. These stages
+ * retry until they succeed; clients wait no longer than they asked to.
+ */
+#include "protocol/messages.h"
+#include "protocol/modes.h"
+#include "protocol/protocol.h"
+#include "protocol/side.h"
+
+#include "base/log.h"
+
+#include <string.h>
+
+enum
+{
+    ALARM_TRIES = 10, /* after so many tries a person should know */
+};
+
+/* What follows must not be part of a transaction that is still open on the session. */
+static void leave_transaction(Side *side)
+{
+    PgTransaction transaction = session_transaction(side->session);
+    if (transaction == PG_TRANSACTION_IDLE)
+        return;
+    session_add(side->session, STATEMENT_ROLLBACK, NULL);
+    session_sync(side->session);
+}
+
+static void alarm_if_stuck(const Batch *batch, const Side *side)
+{
+    if (batch->tries > 0 && batch->tries % ALARM_TRIES == 0)
+        log_error("gid=%s %s on shard %s fails for the %dth time: %s %s", batch->gid,
+                  stage_row(batch, batch->stage)->name, shard_name(side->shard), batch->tries,
+                  side->sqlstate, side->text);
+}
+
+/* ---- apply
+ * ------------------------------------------------------------------------------------------- */
+
+static void apply_compose(Side *side)
+{
+    leave_transaction(side);
+    session_add_gid(side->session, STATEMENT_COMMIT_PREPARED, side->batch->gid);
+}
+
+static void apply_read(Side *side, const PgAnswer *answers, size_t count)
+{
+    const PgAnswer *last = &answers[count - 1];
+    side_record(side, answer_of_ending(last, "COMMIT PREPARED"), last);
+}
+
+void apply_send(Batch *batch)
+{
+    if (batch->tries == 0)
+    {
+        side_release(batch->home); /* its part is done: other batches may have the session */
+        loop_timer_start(batch->visible, protocol_options(batch->protocol)->visible_wait_ms);
+    }
+    alarm_if_stuck(batch, batch->remote);
+    side_send(batch->remote, apply_compose, apply_read);
+}
+
+Stage apply_settle(Batch *batch)
+{
+    const Side *remote = batch->remote;
+    if (remote->outcome == ANSWER_DONE)
+        return STAGE_RELEASE;
+    return strcmp(remote->sqlstate, "42704") == 0 ? STAGE_LOOK : STAGE_APPLY;
+}
+
+/* ---- look: "does not exist" is answered; who took the leg away, and how did it end?
+ * ------------------ */
+
+/* First the prepared list, then, in a statement of its own, the row: in the other order a COMMIT
+ * PREPARED that falls between the two looks like a missing leg (tried). */
+static void look_compose(Side *side)
+{
+    PgParams *params = protocol_params(side->batch->protocol);
+    leave_transaction(side);
+    pg_params_reset(params);
+    pg_params_text(params, side->batch->gid);
+    session_add(side->session, STATEMENT_PREPARED_EXISTS, params);
+    session_sync(side->session);
+    pg_params_reset(params);
+    pg_params_uuid(params, side->batch->id);
+    session_add(side->session, STATEMENT_LEG_EXISTS, params);
+}
+
+static void look_read(Side *side, const PgAnswer *answers, size_t count)
+{
+    side_record_calls(side, answers, count);
+    if (side->outcome != ANSWER_DONE)
+        return;
+    side->batch->leg_is_prepared = pg_bool(answers[count - 2].rows, 0, 0);
+    side->batch->leg_stands = pg_bool(answers[count - 1].rows, 0, 0);
+}
+
+void look_send(Batch *batch)
+{
+    alarm_if_stuck(batch, batch->remote);
+    side_send(batch->remote, look_compose, look_read);
+}
+
+Stage look_settle(Batch *batch)
+{
+    if (batch->remote->outcome != ANSWER_DONE)
+        return STAGE_LOOK;
+    if (batch->leg_stands)
+        return STAGE_RELEASE;
+    return batch->leg_is_prepared ? STAGE_APPLY : STAGE_MISSING;
+}
+
+/* ---- missing: decided "commit", but somebody rolled the leg back
+ * ------------------------------------- */
+
+static void missing_compose(Side *side)
+{
+    const Batch *batch = side->batch;
+    PgParams *params = protocol_params(batch->protocol);
+    leave_transaction(side);
+    pg_params_reset(params);
+    pg_params_uuid(params, batch->id);
+    pg_params_text(params, "the credit leg was rolled back on its shard after the decision");
+    session_add(side->session, STATEMENT_MISSING_LEG, params);
+}
+
+static void missing_read(Side *side, const PgAnswer *answers, size_t count)
+{
+    side_record_calls(side, answers, count);
+}
+
+void missing_send(Batch *batch)
+{
+    if (batch->tries == 0)
+        log_error("gid=%s was rolled back on shard %s although it is decided: credits are missing",
+                  batch->gid, shard_name(batch->remote->shard));
+    batch->leg_is_missing = true;
+    side_send(batch->home, missing_compose, missing_read);
+}
+
+Stage missing_settle(Batch *batch)
+{
+    return batch->home->outcome == ANSWER_DONE ? STAGE_RELEASE : STAGE_MISSING;
+}
+
+/* ---- ask
+ * --------------------------------------------------------------------------------------------- */
+
+static void ask_compose(Side *side)
+{
+    leave_transaction(side);
+    message_verdict(side);
+    message_find_transfers(side);
+}
+
+/* The times of the batch's own rows, which the lost answer would have told. */
+static void read_times(Batch *batch, const PgRows *rows)
+{
+    const Directory *directory = protocol_directory(batch->protocol);
+    for (size_t i = 0; i < batch->count; i++)
+    {
+        for (size_t row = 0; judge_is_recorded(&batch->judged[i]) && row < pg_row_count(rows);
+             row++)
+        {
+            TransferRecord record;
+            transfer_record_read(&record, rows, row, directory);
+            if (memcmp(record.id, batch->transfers[i]->id, sizeof record.id) != 0)
+                continue;
+            batch->created_at_us = record.created_at_us;
+            batch->decided_at_us = record.decided_at_us;
+            return;
+        }
+    }
+}
+
+static void ask_read(Side *side, const PgAnswer *answers, size_t count)
+{
+    Batch *batch = side->batch;
+    /* Both calls are one implicit transaction: if either failed, no verdict was left behind, and
+     * the next try asks again. */
+    side_record_calls(side, answers, count);
+    if (side->outcome != ANSWER_DONE)
+        return;
+    bool commit = strcmp(pg_text(answers[count - 2].rows, 0, 0), "commit") == 0;
+    batch->outcome = commit ? BATCH_COMMITTED : BATCH_FAILED;
+    if (commit)
+        read_times(batch, answers[count - 1].rows);
+}
+
+void ask_send(Batch *batch)
+{
+    alarm_if_stuck(batch, batch->home);
+    side_send(batch->home, ask_compose, ask_read);
+}
+
+Stage ask_settle_local(Batch *batch)
+{
+    return batch->home->outcome == ANSWER_DONE ? STAGE_RELEASE : STAGE_ASK;
+}
+
+Stage ask_settle_two_phase(Batch *batch)
+{
+    if (batch->home->outcome != ANSWER_DONE)
+        return STAGE_ASK;
+    if (batch->accepted == 0)
+        return STAGE_RELEASE;
+    return batch->outcome == BATCH_COMMITTED ? STAGE_APPLY : STAGE_CANCEL;
+}
+
+/* ---- cancel
+ * ------------------------------------------------------------------------------------------ */
+
+static bool holds_preparing_backend(const Side *side)
+{
+    return session_backend_pid(side->session) == side->backend_pid &&
+           session_backend_start_us(side->session) == side->backend_start_us;
+}
+
+/* A PREPARE without an answer may still be executed, by a backend that does not know that its
+ * client is gone. It is ended first; only when it is gone does "does not exist" mean that there is
+ * nothing left to roll back. */
+static void cancel_compose(Side *side)
+{
+    Batch *batch = side->batch;
+    leave_transaction(side);
+    batch->backend_gone = !batch->prepare_unknown || holds_preparing_backend(side);
+    if (!batch->backend_gone)
+    {
+        PgParams *params = protocol_params(batch->protocol);
+        pg_params_reset(params);
+        pg_params_int4(params, side->backend_pid);
+        pg_params_int8(params, side->backend_start_us);
+        session_add(side->session, STATEMENT_END_SESSION, params);
+        session_sync(side->session);
+    }
+    session_add_gid(side->session, STATEMENT_ROLLBACK_PREPARED, batch->gid);
+}
+
+static void cancel_read(Side *side, const PgAnswer *answers, size_t count)
+{
+    Batch *batch = side->batch;
+    const PgAnswer *last = &answers[count - 1];
+    if (!batch->backend_gone && answers[count - 2].kind == PG_DONE)
+        batch->backend_gone = pg_bool(answers[count - 2].rows, 0, 0);
+    side_record(side, answer_of_ending(last, "ROLLBACK PREPARED"), last);
+}
+
+void cancel_send(Batch *batch)
+{
+    if (batch->tries == 0)
+    {
+        side_release(batch->home);
+        protocol_report(batch); /* the abort row stands: clients need not wait for the clean-up */
+    }
+    alarm_if_stuck(batch, batch->remote);
+    side_send(batch->remote, cancel_compose, cancel_read);
+}
+
+Stage cancel_settle(Batch *batch)
+{
+    const Side *remote = batch->remote;
+    if (remote->outcome == ANSWER_DONE)
+        return STAGE_RELEASE;
+    bool nothing_left = strcmp(remote->sqlstate, "42704") == 0 && batch->backend_gone;
+    return nothing_left ? STAGE_RELEASE : STAGE_CANCEL;
+}
