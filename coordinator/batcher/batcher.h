@@ -24,7 +24,7 @@ typedef struct BatcherOptions
     size_t batches_max;     /* in flight */
     size_t batch_transfers; /* per batch */
     uint64_t stage_deadline_ms;
-    uint64_t lock_timeout_ms;
+    uint64_t session_wait_ms; /* how long a batch waits for a session */
     uint64_t visible_wait_ms; /* how long a 201 waits for the remote leg to show */
 } BatcherOptions;
 
@@ -34,9 +34,10 @@ typedef struct TransferWaiter
     void (*told)(struct TransferWaiter *waiter, const TransferOutcome *outcome);
     /* private to the batcher */
     TAILQ_ENTRY(TransferWaiter) link;
-    struct Transfer *transfer;
     uint64_t deadline_at_ms;
-    unsigned differing;
+    uint8_t id[16];
+    ErrorCode early; /* the answer is known before anything was done */
+    const char *early_detail;
 } TransferWaiter;
 
 Batcher *batcher_new(Loop *loop, Directory *directory, const BatcherOptions *options);

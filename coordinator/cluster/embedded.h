@@ -1,6 +1,6 @@
 /*
- * The files that travel inside the binary: the SQL of schema/ and participants/, so that `girod init` needs
- * no files beside the program, and the OpenAPI description.
+ * The files that travel inside the binary: the SQL of schema/ and participants/, so that `girod
+ * init` needs no files beside the program, and the OpenAPI description.
  */
 #ifndef GIRO_EMBEDDED_H
 #define GIRO_EMBEDDED_H

@@ -87,7 +87,6 @@ bool batch_add(Batch *batch, Transfer *transfer)
     grow(batch);
     batch->transfers[batch->count++] = transfer;
     batch->bytes += transfer->bytes;
-    transfer->in_batch = true;
     transfer->result = RESULT_NONE;
     return true;
 }

@@ -29,6 +29,7 @@ enum
 typedef struct Protocol Protocol;
 
 TAILQ_HEAD(TransferWaiterList, TransferWaiter);
+TAILQ_HEAD(TransferList, Transfer);
 
 /* What an attempt came to, for one transfer. */
 typedef enum TransferResult
@@ -63,8 +64,9 @@ typedef struct Transfer
 
     /* the batcher's */
     TAILQ_ENTRY(Transfer) link;
+    struct TransferList *queue; /* that it stands in; NULL while it is in a batch */
     struct TransferWaiterList waiters;
-    bool in_batch;
+    struct TransferList rivals; /* twins of the key with other content: never sent */
     int failures;
     int busy_tries;
     int route_tries;
@@ -169,6 +171,9 @@ struct Batch
     uint8_t (*finishing)[16]; /* batches whose finish rides with this decide */
     size_t finishing_count;
     bool reported;
+
+    void *lane; /* the batcher's */
+    int lane_kind;
 };
 
 /* Takes a batch from the pool; mode follows from the shards (remote NULL = local). */

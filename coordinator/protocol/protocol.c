@@ -219,10 +219,7 @@ void protocol_report(Batch *batch)
         return;
     batch->reported = true;
     for (size_t i = 0; i < batch->count; i++)
-    {
         set_result(batch, i);
-        batch->transfers[i]->in_batch = false;
-    }
     batch->protocol->options.report(batch->protocol->options.context, batch);
     batch->count = 0;
 }
