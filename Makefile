@@ -58,3 +58,7 @@ $(OUT)/tests/%_test: tests/unit/%_test.c $(OUT)/libgiro.a
 .PHONY: test-unit
 test-unit: $(UNIT_TESTS:%=$(OUT)/tests/%) ## unit tests (cmocka)
 	@for test in $^; do $$test || exit 1; done
+
+.PHONY: lint
+lint: ## layout, sizes, include rules, clang-tidy
+	@tests/lint.sh

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# What a machine can check of the house style: layout, sizes, who includes what, banned calls, clang-tidy.
+# Prints every finding; the last line counts them, and the exit code is 1 if there are any.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+findings=0
+finding() {
+    echo "$*"
+    findings=$((findings + 1))
+}
+
+mapfile -t sources < <(git ls-files '*.c' '*.h')
+mapfile -t texts < <(git ls-files '*.c' '*.h' '*.sql' '*.sh' | grep -v '^tests/sql/golden/')
+
+while read -r line; do finding "layout: $line"; done \
+    < <(clang-format --dry-run "${sources[@]}" 2>&1 | grep 'warning:')
+
+for file in "${texts[@]}"; do
+    lines=$(wc -l < "$file")
+    [ "$lines" -le 600 ] || finding "size: $file has $lines lines (600 at most)"
+    while read -r number; do finding "width: $file:$number is wider than 100 columns"; done \
+        < <(expand -t4 "$file" | awk 'length($0) > 100 { print NR }')
+done
+
+# A third-party header belongs to one module (one folder for libpq, which the pg layer wraps).
+one_home() {
+    local header=$1 home=$2 file
+    while read -r file; do
+        case $file in
+            $home) ;;
+            *) finding "include: $file includes $header, which belongs to $home" ;;
+        esac
+    done < <(git grep -lE "^#include <$header>" -- 'coordinator/*.c' 'coordinator/*.h')
+}
+one_home 'libpq-fe\.h' 'coordinator/pg/*'
+one_home 'uv\.h' 'coordinator/loop/loop.c'
+one_home 'microhttpd\.h' 'coordinator/http/http.c'
+one_home 'jansson\.h' 'coordinator/json/json.c'
+one_home 'sodium\.h' 'coordinator/shard/route.c'
+one_home 'uthash\.h' 'coordinator/base/map.c'
+
+# Dependencies point one way: a layer includes itself and the layers before it.
+layers=(base json loop pg shard protocol batcher http api cluster)
+for i in "${!layers[@]}"; do
+    for upper in "${layers[@]:i+1}"; do
+        while read -r line; do finding "layers: $line"; done \
+            < <(git grep -nE "^#include \"$upper/" -- "coordinator/${layers[i]}/*" |
+                grep -v 'cluster/embedded.h')
+    done
+done
+
+while read -r line; do finding "banned: $line"; done \
+    < <(git grep -nwE '(sprintf|strcpy|strcat|strtok|atoi|atol|gets|rand|alloca)\(' -- 'coordinator/*.[ch]')
+while read -r line; do finding "unfinished: $line"; done \
+    < <(git grep -nE '(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sql' '*.sh' Makefile ':!tests/lint.sh')
+
+flags="-std=c17 -D_GNU_SOURCE -DGIRO_VERSION=\"0\" -Icoordinator $(pkg-config --cflags libpq)"
+while read -r line; do finding "tidy: $line"; done < <(
+    git ls-files 'coordinator/*.c' |
+        xargs -P "$(nproc)" -I{} clang-tidy --quiet {} -- $flags 2> /dev/null | grep -E 'error:|warning:')
+
+echo "lint: ${#sources[@]} files, $findings findings"
+[ "$findings" -eq 0 ]
