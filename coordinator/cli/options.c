@@ -1,0 +1,192 @@
+/* See options.h. */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum Option
+{
+    OPTION_CONFIG = 256,
+    OPTION_LISTEN,
+    OPTION_INSTANCE,
+    OPTION_LOG_LEVEL,
+    OPTION_SESSIONS,
+    OPTION_BATCH,
+    OPTION_ENABLE_FAILPOINTS,
+    OPTION_ALLOW_FSYNC_OFF,
+    OPTION_PRINT_STAGES,
+    OPTION_VERSION,
+    OPTION_HELP,
+} Option;
+
+static const struct option table[] = {
+    {"config", required_argument, NULL, OPTION_CONFIG},
+    {"listen", required_argument, NULL, OPTION_LISTEN},
+    {"instance", required_argument, NULL, OPTION_INSTANCE},
+    {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
+    {"sessions", required_argument, NULL, OPTION_SESSIONS},
+    {"batch", required_argument, NULL, OPTION_BATCH},
+    {"enable-failpoints", no_argument, NULL, OPTION_ENABLE_FAILPOINTS},
+    {"allow-fsync-off", no_argument, NULL, OPTION_ALLOW_FSYNC_OFF},
+    {"print-stages", no_argument, NULL, OPTION_PRINT_STAGES},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+void options_print_help(FILE *out)
+{
+    fputs("girod - moves money between accounts on different Postgres shards\n"
+          "\n"
+          "  girod init --config FILE [--allow-fsync-off]\n"
+          "      Creates or completes the directory and the shards of a cluster description.\n"
+          "  girod serve --config FILE [options]\n"
+          "      Serves the HTTP API until SIGTERM, which answers what is in flight first.\n"
+          "  girod --print-stages | --version | --help\n"
+          "\n"
+          "  --config FILE         the cluster description (JSON)\n"
+          "  --listen HOST:PORT    numeric address to serve on (127.0.0.1:8080); loopback only\n"
+          "  --instance NAME       this coordinator's name, [a-z0-9-] (random)\n"
+          "  --log-level LEVEL     error, warn, info or debug (info)\n"
+          "  --sessions N          sessions per shard, 1-256 (16)\n"
+          "  --batch N             transfers per batch, 1-1000 (512)\n"
+          "  --enable-failpoints   allow tests to break things at /v1/failpoints\n"
+          "  --allow-fsync-off     init: take a server that can lose what it has acknowledged\n",
+          out);
+}
+
+static bool parse_number(const char *name, const char *text, long max, int *ret_number,
+                         Error *error)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || number < 1 || number > max)
+        return error_set(error, ERROR_CONFIG, "--%s takes a number from 1 to %ld, not \"%s\"", name,
+                         max, text);
+    *ret_number = (int)number;
+    return true;
+}
+
+/* HOST:PORT, with brackets around an IPv6 address. */
+static bool parse_listen(const char *text, Options *options, Error *error)
+{
+    const char *colon = strrchr(text, ':');
+    int port;
+    if (colon == NULL)
+        return error_set(error, ERROR_CONFIG, "--listen takes HOST:PORT, not \"%s\"", text);
+    if (!parse_number("listen", colon + 1, UINT16_MAX, &port, error))
+        return false;
+    bool bracketed = text[0] == '[' && colon > text && colon[-1] == ']';
+    const char *host = bracketed ? text + 1 : text;
+    size_t length = (size_t)(colon - host) - (bracketed ? 1 : 0);
+    if (length == 0 || length >= sizeof options->host)
+        return error_set(error, ERROR_CONFIG, "--listen takes HOST:PORT, not \"%s\"", text);
+    memcpy(options->host, host, length);
+    options->host[length] = '\0';
+    options->port = (uint16_t)port;
+    return true;
+}
+
+static bool parse_instance(const char *text, Options *options, Error *error)
+{
+    if (!route_name_is_valid(text))
+        return error_set(error, ERROR_CONFIG, "--instance takes 1 to %d of [a-z0-9-], not \"%s\"",
+                         NAME_MAX_LENGTH, text);
+    snprintf(options->instance, sizeof options->instance, "%s", text);
+    return true;
+}
+
+static bool take_option(int option, Options *options, Error *error)
+{
+    switch (option)
+    {
+    case OPTION_CONFIG:
+        options->config = optarg;
+        return true;
+    case OPTION_LISTEN:
+        return parse_listen(optarg, options, error);
+    case OPTION_INSTANCE:
+        return parse_instance(optarg, options, error);
+    case OPTION_LOG_LEVEL:
+        if (log_level_parse(optarg, &options->log_level))
+            return true;
+        return error_set(error, ERROR_CONFIG, "--log-level takes error, warn, info or debug");
+    case OPTION_SESSIONS:
+        return parse_number("sessions", optarg, 256, &options->sessions, error);
+    case OPTION_BATCH:
+        return parse_number("batch", optarg, 1000, &options->batch, error);
+    case OPTION_ENABLE_FAILPOINTS:
+        options->enable_failpoints = true;
+        return true;
+    case OPTION_ALLOW_FSYNC_OFF:
+        options->allow_fsync_off = true;
+        return true;
+    case OPTION_PRINT_STAGES:
+        options->command = COMMAND_PRINT_STAGES;
+        return true;
+    case OPTION_VERSION:
+        options->command = COMMAND_VERSION;
+        return true;
+    case OPTION_HELP:
+        options->command = COMMAND_HELP;
+        return true;
+    default:
+        return error_set(error, ERROR_CONFIG, "unknown or incomplete option; see --help");
+    }
+}
+
+static bool take_command(const char *word, Options *options, Error *error)
+{
+    if (strcmp(word, "serve") == 0)
+        options->command = COMMAND_SERVE;
+    else if (strcmp(word, "init") == 0)
+        options->command = COMMAND_INIT;
+    else
+        return error_set(error, ERROR_CONFIG, "\"%s\" is no command; see --help", word);
+    if (options->config == NULL)
+        return error_set(error, ERROR_CONFIG, "%s needs --config FILE", word);
+    return true;
+}
+
+static void invent_instance(Options *options)
+{
+    uint8_t bytes[6];
+    if (options->instance[0] != '\0')
+        return;
+    random_bytes(bytes, sizeof bytes);
+    snprintf(options->instance, sizeof options->instance, "c%02x%02x%02x%02x%02x%02x", bytes[0],
+             bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]);
+}
+
+bool options_parse(int argc, char **argv, Options *ret_options, Error *error)
+{
+    Options options = {
+        .command = COMMAND_SERVE,
+        .host = "127.0.0.1",
+        .port = 8080,
+        .log_level = LOG_INFO,
+        .sessions = 16,
+        .batch = 512,
+    };
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", table, NULL)) != -1)
+    {
+        if (!take_option(option, &options, error))
+            return false;
+    }
+    bool needs_command = options.command == COMMAND_SERVE;
+    if (needs_command && optind == argc)
+        return error_set(error, ERROR_CONFIG, "serve or init? See --help");
+    if (needs_command && !take_command(argv[optind], &options, error))
+        return false;
+    if (needs_command && optind + 1 < argc)
+        return error_set(error, ERROR_CONFIG, "\"%s\" is one word too many", argv[optind + 1]);
+    invent_instance(&options);
+    *ret_options = options;
+    return true;
+}

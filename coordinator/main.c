@@ -1,0 +1,187 @@
+/*
+ * girod: wires the parts and runs the loop. Reading order: README.md in this folder.
+ *
+ * Exit codes: 0 done, 1 failed, 2 the command line is wrong.
+ */
+#include "api/api.h"
+#include "base/log.h"
+#include "batcher/batcher.h"
+#include "cli/options.h"
+#include "cluster/config.h"
+#include "cluster/init.h"
+#include "protocol/failpoint.h"
+#include "protocol/stage.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+enum
+{
+    CONNECT_MS = 3000,
+    LOCK_TIMEOUT_MS = 1000, /* < statement < stage */
+    STATEMENT_TIMEOUT_MS = 3000,
+    STAGE_DEADLINE_MS = 5000,
+    IDLE_IN_TRANSACTION_MS = 30000, /* > 10 s above a batch's remote stages: lock, prepare */
+    SESSION_WAIT_MS = 2000,
+    VISIBLE_WAIT_MS = 250,
+    DIRECTORY_POLL_MS = 5000,
+    ARRIVE_TIMEOUT_MS = 10000,
+    TRANSFERS_MAX = 16384,
+    BATCHES_MAX = 256,
+    CONNECTIONS_MAX = 4096,
+};
+
+/* A serving coordinator. */
+typedef struct Service
+{
+    Loop *loop;
+    Directory *directory;
+    Batcher *batcher;
+    Api *api;
+    int drains_left; /* the API and the batcher */
+} Service;
+
+static void drained(void *context)
+{
+    Service *service = context;
+    if (--service->drains_left == 0)
+        loop_stop(service->loop);
+}
+
+/* The first signal drains; a second one does not wait for what is in flight: recovery settles it.
+ */
+static void on_signal(void *context, int number)
+{
+    Service *service = context;
+    if (service->drains_left > 0)
+    {
+        log_warn("second signal (%d): stopping without waiting", number);
+        loop_stop(service->loop);
+        return;
+    }
+    log_info("signal %d: draining", number);
+    service->drains_left = 2;
+    api_drain(service->api, drained, service);
+    batcher_drain(service->batcher, drained, service);
+}
+
+static void start_parts(Service *service, const Options *options, const Config *config)
+{
+    DirectoryOptions directory = {
+        .dsn = config->directory.dsn,
+        .session =
+            {
+                .sessions_max = options->sessions,
+                .connect_deadline_ms = CONNECT_MS,
+                .lock_timeout_ms = LOCK_TIMEOUT_MS,
+                .statement_timeout_ms = STATEMENT_TIMEOUT_MS,
+                .idle_in_transaction_timeout_ms = IDLE_IN_TRANSACTION_MS,
+            },
+        .poll_ms = DIRECTORY_POLL_MS,
+    };
+    BatcherOptions batcher = {
+        .instance = options->instance,
+        .transfers_max = TRANSFERS_MAX,
+        .batches_max = BATCHES_MAX,
+        .batch_transfers = (size_t)options->batch,
+        .stage_deadline_ms = STAGE_DEADLINE_MS,
+        .session_wait_ms = SESSION_WAIT_MS,
+        .visible_wait_ms = VISIBLE_WAIT_MS,
+    };
+    service->directory = directory_new(service->loop, &directory);
+    service->batcher = batcher_new(service->loop, service->directory, &batcher);
+}
+
+static bool start_api(Service *service, const Options *options, Error *error)
+{
+    ApiOptions api = {
+        .loop = service->loop,
+        .directory = service->directory,
+        .batcher = service->batcher,
+        .address = {.host = options->host, .port = options->port},
+        .connections_max = CONNECTIONS_MAX,
+        .arrive_timeout_ms = ARRIVE_TIMEOUT_MS,
+        .call_deadline_ms = STAGE_DEADLINE_MS,
+    };
+    service->api = api_new(&api, error);
+    return service->api != NULL;
+}
+
+static bool serve(const Options *options, const Config *config, Error *error)
+{
+    Service service = {.loop = loop_new()};
+    if (options->enable_failpoints)
+        failpoint_enable();
+    start_parts(&service, options, config);
+    bool started = start_api(&service, options, error);
+    if (started)
+    {
+        loop_on_signal(service.loop, SIGTERM, on_signal, &service);
+        loop_on_signal(service.loop, SIGINT, on_signal, &service);
+        log_info("instance=%s cluster=%s listening on %s:%u", options->instance, config->cluster,
+                 options->host, api_port(service.api));
+        loop_run(service.loop);
+    }
+    if (service.drains_left > 0)
+        return true; /* stopped in the middle: the system takes the memory back */
+    api_free(service.api);
+    batcher_free(service.batcher);
+    directory_free(service.directory);
+    loop_free(service.loop);
+    return started;
+}
+
+static bool init(const Options *options, const Config *config, Error *error)
+{
+    Loop *loop = loop_new();
+    InitOptions init_options = {.allow_fsync_off = options->allow_fsync_off, .report = stdout};
+    bool done = init_cluster(loop, config, &init_options, error);
+    loop_free(loop);
+    return done;
+}
+
+static bool run(const Options *options, Error *error)
+{
+    switch (options->command)
+    {
+    case COMMAND_HELP:
+        options_print_help(stdout);
+        return true;
+    case COMMAND_VERSION:
+        puts("girod " GIRO_VERSION);
+        return true;
+    case COMMAND_PRINT_STAGES:
+        stage_print(stdout);
+        return true;
+    case COMMAND_SERVE:
+    case COMMAND_INIT:
+        break;
+    }
+    Config *config = config_read(options->config, error);
+    if (config == NULL)
+        return false;
+    bool done = options->command == COMMAND_INIT ? init(options, config, error)
+                                                 : serve(options, config, error);
+    config_free(config);
+    return done;
+}
+
+int main(int argc, char **argv)
+{
+    Options options;
+    Error error = {0};
+    route_library_init();
+    signal(SIGPIPE, SIG_IGN); /* a peer that closes first ends a connection, not the process */
+    if (!options_parse(argc, argv, &options, &error))
+    {
+        fprintf(stderr, "girod: %s\n", error.text);
+        return 2;
+    }
+    log_set_level(options.log_level);
+    if (!run(&options, &error))
+    {
+        fprintf(stderr, "girod: %s\n", error.text);
+        return 1;
+    }
+    return 0;
+}
