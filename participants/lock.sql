@@ -1,0 +1,77 @@
+-- Fences partitions and locks accounts for a batch; answers one row per account asked for:
+--   locked            held until the end of the transaction; the values are those under the lock
+--   busy              exists, but is locked by another transaction (never with p_wait)
+--   missing           no such account
+--   stale_route       not this shard's, or asked for under another epoch: refresh the routing
+--   partition_moving  its partition is being moved: try again soon
+-- place is the 1-based index into p_accounts.
+--
+-- Called by:  the lock stage of every batch, first thing in its transaction on each shard, shards
+--             ascending.
+-- Arguments:  partitions distinct and ascending; accounts distinct and ascending by bytes. With
+--             p_wait it waits for busy rows, at most lock_timeout each: then 55P03 leaves it.
+-- Idempotent: writes nothing; locks already held are had again.
+-- Locks:      advisory locks of the partitions (shared, try, ascending), then the account rows,
+--             ascending by id.
+-- Safety:     fence, lock and look for what was not locked are statements of their own. The judge
+--             works on the values returned here, and apply refuses a batch whose accounts have
+--             moved on since. A crash here leaves nothing; a client that stops here holds the locks
+--             until idle_in_transaction_session_timeout.
+create or replace function giro.lock(
+    p_partitions int[], p_epochs bigint[], p_accounts text[], p_routes bytea[],
+    p_account_partitions int[], p_wait boolean)
+returns table (place int, state text, currency text, balance bigint, version bigint, floor bigint,
+               status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, giro, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_nestloop = off
+as $$
+#variable_conflict use_column
+declare
+    v_fence text[] := giro.fence(p_partitions, p_epochs, p_routes, p_account_partitions, true);
+    v_passed text[] := array(
+        select a.id from unnest(p_accounts, v_fence) a (id, trouble) where a.trouble is null);
+    v_ids text[];
+    v_currencies text[];
+    v_balances bigint[];
+    v_versions bigint[];
+    v_floors bigint[];
+    v_statuses text[];
+    v_existing text[];
+begin
+    if p_wait then
+        select array_agg(l.id), array_agg(l.currency), array_agg(l.balance),
+               array_agg(l.version), array_agg(l.floor), array_agg(l.status)
+        into v_ids, v_currencies, v_balances, v_versions, v_floors, v_statuses
+        from (select * from accounts a where a.id = any (v_passed) order by a.id for update) l;
+    else
+        select array_agg(l.id), array_agg(l.currency), array_agg(l.balance),
+               array_agg(l.version), array_agg(l.floor), array_agg(l.status)
+        into v_ids, v_currencies, v_balances, v_versions, v_floors, v_statuses
+        from (select * from accounts a where a.id = any (v_passed) order by a.id
+              for update skip locked) l;
+    end if;
+
+    if coalesce(cardinality(v_ids), 0) < cardinality(v_passed) then
+        v_existing := array(select a.id from accounts a where a.id = any (v_passed));
+    end if;
+
+    return query
+        select w.place::int,
+               case
+                   when w.trouble is not null then w.trouble
+                   when l.id is not null then 'locked'
+                   when e.id is not null then 'busy'
+                   else 'missing'
+               end,
+               l.currency, l.balance, l.version, l.floor, l.status
+        from unnest(p_accounts, v_fence) with ordinality w (id, trouble, place)
+        left join unnest(v_ids, v_currencies, v_balances, v_versions, v_floors, v_statuses)
+            l (id, currency, balance, version, floor, status) on l.id = w.id
+        left join unnest(v_existing) e (id) on e.id = w.id;
+end
+$$;
+
+revoke execute on function giro.lock from public;
