@@ -2,9 +2,10 @@
  * The event loop: one thread, one libuv loop (uv.h is included by loop.c alone).
  *
  * A turn has phases, in this order: wait for the kernel, run the callbacks of sockets and timers
- * (which only record what happened), then call each registered phase function. Phases do the work:
- * step the batches, resume HTTP clients, flush, free. Nothing that a turn may still see is freed
- * inside a callback; loop_defer_free frees it after the last phase.
+ * (which only record what happened), run the posted tasks (which hand the records on), then call
+ * each registered phase function. Phases do the work: step the batches, resume HTTP clients, flush,
+ * free. Nothing that a turn may still see is freed inside a callback; loop_defer_free frees it
+ * after the last phase.
  *
  * Time is read once per turn. All functions must be called from the loop's thread; none blocks
  * except loop_run.
@@ -16,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 typedef struct Loop Loop;
 typedef struct LoopTimer LoopTimer;
@@ -28,7 +30,8 @@ typedef enum LoopEvents
 } LoopEvents;
 
 Loop *loop_new(void);
-/* Every timer, poll and signal of the loop must have been freed. Accepts NULL. */
+/* Every timer and poll of the loop must have been freed. Name resolutions that have begun are
+ * waited for; their callbacks run. Accepts NULL. */
 void loop_free(Loop *loop);
 
 /* Milliseconds of a monotonic clock, as of the start of this turn. */
@@ -41,6 +44,23 @@ void loop_add_phase(Loop *loop, void (*phase)(void *context), void *context);
 
 /* Makes the next turn start without waiting. */
 void loop_wake(Loop *loop);
+
+/* A piece of work that a callback leaves for later in the same turn. Embedded in its owner. Posted
+ * tasks run once, in the order of posting, after the sockets and timers and before the phases; what
+ * a task or a phase posts runs in the next turn, which then starts without waiting. */
+typedef struct LoopTask
+{
+    void (*run)(void *context);
+    void *context;
+    /* private to loop.c */
+    TAILQ_ENTRY(LoopTask) link;
+    bool posted;
+} LoopTask;
+
+/* Without effect when the task is posted already. */
+void loop_post(Loop *loop, LoopTask *task);
+/* Takes a posted task back; without effect otherwise. Must precede freeing the owner. */
+void loop_unpost(Loop *loop, LoopTask *task);
 
 /* Runs turns until loop_stop. */
 void loop_run(Loop *loop);

@@ -1,5 +1,5 @@
 /*
- * A non-blocking connection to one Postgres server (libpq-fe.h is included by pg.c alone).
+ * A non-blocking connection to one Postgres server (libpq-fe.h is included by this folder alone).
  *
  * The unit of work is a *group*: messages that go out in one write which ends with a Sync. Every
  * message gets exactly one PgAnswer, whatever happens: a result, an error, "skipped" after an
@@ -7,7 +7,15 @@
  * they are answers.
  *
  * Postgres runs none of its idle timers between the first message and the Sync, therefore a group
- * is never sent in parts. A query is never cancelled (PQcancel blocks and, sent at COMMIT, makes
+ * is handed to libpq as a whole, when it is complete, and not before. (libpq's buffer makes several
+ * back-to-back writes of a group above 8 KiB; what the socket does not take goes out as it drains.)
+ *
+ * An answer counts only once its Sync was answered: outside a transaction block that is where the
+ * work commits. So a "done" whose Sync is missing becomes "lost", and an error or a warning that
+ * comes with the Sync belongs to the last message before it. A FATAL error is "lost" too: a session
+ * can be ended between its commit and the answer.
+ *
+ * A query is never cancelled (PQcancel blocks and, sent at COMMIT, makes
  * the outcome unknowable); a group that misses its deadline has its connection closed and its
  * missing answers recorded as lost.
  *
@@ -30,12 +38,11 @@ enum
     PG_PARAMETER_MAX = 32, /* parameters of one message */
 };
 
-/* ---- parameters: binary, built once, sent as they are -------------------------------------------
- */
+/* ---- parameters: binary, built once, sent as they are ---------------------------------------- */
 
 /* A reusable buffer of parameters of one message. Values are copied in. Bounded by PG_PARAMETER_MAX
- * and by max_bytes; overflow is remembered and makes pg_group_add abort (a bug: callers bound their
- * input). */
+ * and by max_bytes; overflow is remembered and makes the group functions abort (a bug: callers
+ * bound their input). */
 typedef struct PgParams PgParams;
 
 PgParams *pg_params_new(size_t max_bytes);
@@ -70,8 +77,7 @@ void pg_params_add_text(PgParams *params, const char *value); /* NULL = SQL null
 void pg_params_add_bytes(PgParams *params, const void *value, size_t length);
 void pg_params_add_uuid(PgParams *params, const uint8_t value[16]);
 
-/* ---- answers
- * -------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 typedef enum PgKind
 {
@@ -95,8 +101,8 @@ typedef struct PgRows PgRows; /* opaque: the rows of one answer */
 typedef struct PgAnswer
 {
     PgKind kind;
-    bool warned;        /* a WARNING or NOTICE above level notice came with it */
-    char sqlstate[6];   /* of the error, or of the warning */
+    bool warned;        /* a WARNING came with it (a NOTICE does not count) */
+    char sqlstate[6];   /* of the error, or of the warning; for logs when the kind is PG_LOST */
     char tag[40];       /* exact command tag: "COMMIT", "PREPARE TRANSACTION", "SELECT 3" */
     char text[160];     /* the server's primary message, for logs */
     const PgRows *rows; /* NULL if none; lent until the group's callback returns */
@@ -118,8 +124,7 @@ const char *pg_text(const PgRows *rows, size_t row, size_t column);
 /* Lent; *ret_length set. NULL for SQL null. */
 const uint8_t *pg_bytes(const PgRows *rows, size_t row, size_t column, size_t *ret_length);
 
-/* ---- connections
- * ---------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 typedef struct Pg Pg;
 
@@ -134,8 +139,9 @@ typedef void (*PgGroupDone)(void *context, const PgAnswer *answers, size_t count
                             PgTransaction transaction);
 
 /* Starts to connect. Host names are resolved off the loop, addresses (also of several hosts) are
- * tried in turn, each within its share of deadline_ms. An unusable dsn is reported through the
- * callback. */
+ * tried in turn, each within its share of deadline_ms; unless the dsn sets target_session_attrs, a
+ * server in recovery or read-only is passed over. An unusable dsn is reported through the callback.
+ */
 Pg *pg_connect(Loop *loop, const char *dsn, uint64_t deadline_ms, PgConnected connected,
                void *context);
 
@@ -146,12 +152,22 @@ bool pg_is_open(const Pg *pg);    /* connected, and not known to be lost */
 bool pg_is_idle(const Pg *pg);    /* open, and no group under way */
 int pg_backend_pid(const Pg *pg); /* 0 when not connected */
 
+/* Ends the connection at once, as if it had been lost: a group under way is answered in a later
+ * turn. */
+void pg_cut(Pg *pg);
+
+/* Was the connection closed because a group missed its deadline? */
+bool pg_is_timed_out(const Pg *pg);
+/* Why the connection ended, for people; "" while it is open. Lent. */
+const char *pg_trouble(const Pg *pg);
+
 /* Called when an idle connection ends (server stopped, terminated). At most once. */
 void pg_on_lost(Pg *pg, void (*lost)(void *context), void *context);
 
-/* A group: begin, add 1 … PG_GROUP_MAX messages, send. `sql` is sent as an unnamed statement with
- * text or no parameters; pg_group_prepare names one; pg_group_execute runs a named one. Params are
- * copied at once; params may be NULL. Results come in binary. */
+/* A group: begin, add 1 … PG_GROUP_MAX messages, send. `sql` is sent as an unnamed statement, which
+ * must cast its parameters ($1::bigint), since they are binary; pg_group_prepare names one;
+ * pg_group_execute runs a named one. Strings and params are copied at once; params may be NULL.
+ * Results come in binary. */
 void pg_group_begin(Pg *pg);
 void pg_group_sql(Pg *pg, const char *sql, const PgParams *params);
 void pg_group_prepare(Pg *pg, const char *name, const char *sql);
