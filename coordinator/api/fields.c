@@ -42,7 +42,10 @@ static bool optional_string(const Json *body, const char *name, const char **ret
 {
     const Json *value = present(body, name);
     if (value != NULL && json_kind(value) != JSON_KIND_STRING)
-        return fault_set(fault, ERROR_BODY_INVALID, name, "the field must be a string");
+    {
+        fault_set(fault, ERROR_BODY_INVALID, name, "the field must be a string");
+        return false;
+    }
     *ret_text = value != NULL ? json_as_string(value) : NULL;
     return true;
 }
@@ -50,10 +53,12 @@ static bool optional_string(const Json *body, const char *name, const char **ret
 static bool required_string(const Json *body, const char *name, const char **ret_text, Fault *fault)
 {
     const Json *value = json_field(body, name);
-    if (value == NULL)
-        return fault_set(fault, ERROR_BODY_INVALID, name, "the field is missing");
-    if (json_kind(value) != JSON_KIND_STRING)
-        return fault_set(fault, ERROR_BODY_INVALID, name, "the field must be a string");
+    if (value == NULL || json_kind(value) != JSON_KIND_STRING)
+    {
+        fault_set(fault, ERROR_BODY_INVALID, name,
+                  value == NULL ? "the field is missing" : "the field must be a string");
+        return false;
+    }
     *ret_text = json_as_string(value);
     return true;
 }

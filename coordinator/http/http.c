@@ -138,13 +138,13 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
 
 static enum MHD_Result queue_reply(HttpRequest *request)
 {
-    HttpReply *reply = &request->reply;
+    const HttpReply *reply = &request->reply;
     enum MHD_ResponseMemoryMode mode =
-        reply->body != NULL ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT;
+        request->reply_body != NULL ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT;
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(reply->body_length, (void *)(uintptr_t)reply->body, mode);
+        MHD_create_response_from_buffer(reply->body_length, request->reply_body, mode);
     ASSERT(response != NULL);
-    reply->body = NULL; /* libmicrohttpd frees it */
+    request->reply_body = NULL;
     if (reply->content_type != NULL)
         add_header(response, "Content-Type", reply->content_type);
     add_header(response, "X-Request-Id", request->id);
@@ -163,12 +163,11 @@ static enum MHD_Result queue_reply(HttpRequest *request)
  * be closed afterwards. What the socket does not take at once is lost: the client is at fault. */
 static void write_early(HttpRequest *request)
 {
-    const HttpReply *reply = &request->reply;
     char head[EARLY_HEAD_MAX];
     size_t length = request_print_head(request, head, sizeof head);
     struct iovec parts[] = {
         {.iov_base = head, .iov_len = length},
-        {.iov_base = (void *)(uintptr_t)reply->body, .iov_len = reply->body_length},
+        {.iov_base = request->reply_body, .iov_len = request->reply.body_length},
     };
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = ARRAY_LENGTH(parts)};
     (void)sendmsg(request->peer->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -215,7 +214,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     peer_await(server, request->peer);
     arena_free(request->arena);
     free(request->body);
-    free((void *)(uintptr_t)request->reply.body);
+    free(request->reply_body);
     free(request);
 }
 
@@ -305,6 +304,7 @@ static void hand_over(HttpRequest *request)
         server->options.handle(server->options.context, request);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the signature is libmicrohttpd's */
 static enum MHD_Result on_access(void *context, struct MHD_Connection *connection, const char *url,
                                  const char *method, const char *version, const char *upload,
                                  size_t *upload_length, void **request_context)

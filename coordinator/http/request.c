@@ -35,9 +35,8 @@ void request_keep_reply(HttpRequest *request, const HttpReply *reply)
             arena_copy(request->arena, reply->content_type, strlen(reply->content_type));
     if (reply->body_length > 0)
     {
-        char *body = base_malloc(reply->body_length);
-        memcpy(body, reply->body, reply->body_length);
-        kept->body = body;
+        request->reply_body = base_malloc(reply->body_length);
+        memcpy(request->reply_body, reply->body, reply->body_length);
     }
     for (size_t i = 0; i < kept->header_count; i++)
     {

@@ -49,8 +49,9 @@ struct HttpRequest
     bool handed;    /* over to the handler */
     bool suspended;
     bool replied;
-    bool close;      /* the connection, after the answer */
-    HttpReply reply; /* owned copies; the body is malloc'ed, the rest is in the arena */
+    bool close;       /* the connection, after the answer */
+    HttpReply reply;  /* copies in the arena, without the body */
+    char *reply_body; /* malloc'ed; NULL if it is empty, or libmicrohttpd owns it */
 };
 
 void request_add_header(HttpRequest *request, const char *name, const char *value);

@@ -225,7 +225,7 @@ bool json_field_next(const Json *object, void **position, const char **ret_name,
 {
     ASSERT(json_kind(object) == JSON_KIND_OBJECT);
     /* jansson's iterators take a mutable object; nothing is changed through them. */
-    json_t *fields = (json_t *)(uintptr_t)jansson(object);
+    json_t *fields = (json_t *)jansson(object);
     void *at =
         *position == NULL ? json_object_iter(fields) : json_object_iter_next(fields, *position);
     if (at == NULL)
