@@ -1,0 +1,306 @@
+/*
+ * See api.h.
+ *
+ * The route table is the whole surface of the API. A pattern's `{}` stands for one segment that is
+ * not empty. HEAD is answered wherever GET is; libmicrohttpd leaves the body out.
+ */
+#include "api/handler.h"
+
+#include "protocol/failpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum
+{
+    ALLOW_MAX = 64,
+    PARAMETERS_MAX = 4,
+    PARAMETER_BYTES = 16 * 1024, /* metadata is the largest */
+    DRAIN_POLL_MS = 10,
+};
+
+typedef struct ApiRoute
+{
+    const char *method;
+    const char *pattern;
+    void (*handle)(Api *api, HttpRequest *request);
+    const char *parameters[PARAMETERS_MAX]; /* query parameters that are known */
+    bool (*exists)(void);                   /* NULL: always */
+} ApiRoute;
+
+static const ApiRoute routes[] = {
+    {"POST", "/v1/transfers", transfers_create, {0}, NULL},
+    {"GET", "/v1/transfers", transfers_list, {"debit_account", "idempotency_key"}, NULL},
+    {"GET", "/v1/transfers/{}", transfers_get, {0}, NULL},
+
+    {"POST", "/v1/accounts", accounts_create, {0}, NULL},
+    {"GET", "/v1/accounts/{}", accounts_get, {0}, NULL},
+    {"PATCH", "/v1/accounts/{}", accounts_patch, {0}, NULL},
+    {"GET", "/v1/accounts/{}/entries", accounts_entries, {"limit", "cursor"}, NULL},
+
+    {"GET", "/v1/failpoints/{}", failpoints_get, {0}, failpoint_is_enabled},
+    {"PUT", "/v1/failpoints/{}", failpoints_put, {0}, failpoint_is_enabled},
+    {"DELETE", "/v1/failpoints/{}", failpoints_delete, {0}, failpoint_is_enabled},
+
+    {"GET", "/livez", health_live, {0}, NULL},
+    {"GET", "/readyz", health_ready, {"verbose"}, NULL},
+    {"GET", "/version", health_version, {0}, NULL},
+    {"GET", "/openapi.json", health_openapi, {0}, NULL},
+    {"GET", "/problems/{}", health_problem, {0}, NULL},
+};
+
+/* ---- helpers of the handlers --------------------------------------------------------------------
+ */
+
+JsonWriter *answer_writer(void)
+{
+    return json_writer_new(ANSWER_BYTES_MAX);
+}
+
+void answer_json(HttpRequest *request, int status, JsonWriter *writer, HttpReply *reply)
+{
+    reply->status = status;
+    reply->content_type = "application/json";
+    reply->body = json_writer_text(writer, &reply->body_length);
+    if (reply->body != NULL)
+        http_reply(request, reply);
+    else
+        problem_send(request, ERROR_INTERNAL, "the answer is too large");
+    json_writer_free(writer);
+}
+
+const char *query_value(const HttpRequest *request, const char *name)
+{
+    const Uri *uri = http_uri(request);
+    for (size_t i = 0; i < uri->parameter_count; i++)
+    {
+        if (strcmp(uri->parameters[i].name, name) == 0)
+            return uri->parameters[i].value;
+    }
+    return NULL;
+}
+
+const char *path_segment(const HttpRequest *request, size_t n)
+{
+    const Uri *uri = http_uri(request);
+    ASSERT(n < uri->segment_count);
+    return uri->segments[n];
+}
+
+Json *body_json(const HttpRequest *request, Fault *fault)
+{
+    if (!fields_is_json(http_header(request, "Content-Type", 0)))
+    {
+        fault_set(fault, ERROR_MEDIA_TYPE, NULL, "Content-Type must be application/json");
+        return NULL;
+    }
+    size_t length;
+    const char *body = http_body(request, &length);
+    Error error;
+    Json *document = json_parse(body, length, &error);
+    if (document == NULL)
+        fault_set(fault, error.code, NULL, "%.150s", error.text);
+    return document;
+}
+
+bool path_account(HttpRequest *request, const char **ret_id)
+{
+    const char *id = path_segment(request, 2);
+    if (!route_account_id_is_valid(id))
+    {
+        problem_send(request, ERROR_ACCOUNT_ID_INVALID, NULL);
+        return false;
+    }
+    *ret_id = id;
+    return true;
+}
+
+/* ---- dispatch -----------------------------------------------------------------------------------
+ */
+
+static bool matches(const char *pattern, const Uri *uri)
+{
+    const char *at = pattern;
+    for (size_t i = 0; i < uri->segment_count; i++)
+    {
+        const char *segment = uri->segments[i];
+        if (*at != '/')
+            return false;
+        at++;
+        size_t length = strcspn(at, "/");
+        bool any = length == 2 && strncmp(at, "{}", 2) == 0;
+        if (any ? segment[0] == '\0'
+                : strlen(segment) != length || strncmp(segment, at, length) != 0)
+            return false;
+        at += length;
+    }
+    return *at == '\0';
+}
+
+static const char *routed_method(const HttpRequest *request)
+{
+    const char *method = http_method(request);
+    return strcmp(method, "HEAD") == 0 ? "GET" : method;
+}
+
+static void add_allowed(char *allow, const char *method)
+{
+    size_t used = strlen(allow);
+    ASSERT(used + strlen(method) + sizeof ", , HEAD" < ALLOW_MAX);
+    if (used > 0)
+        strncat(allow, ", ", ALLOW_MAX - used - 1);
+    strncat(allow, method, ALLOW_MAX - strlen(allow) - 1);
+    if (strcmp(method, "GET") == 0)
+        strncat(allow, ", HEAD", ALLOW_MAX - strlen(allow) - 1);
+}
+
+/* The route of the request; if there is none, the methods that its path has ("" = no such path). */
+static const ApiRoute *find_route(const HttpRequest *request, char ret_allow[ALLOW_MAX])
+{
+    const char *method = routed_method(request);
+    ret_allow[0] = '\0';
+    for (size_t i = 0; i < ARRAY_LENGTH(routes); i++)
+    {
+        const ApiRoute *route = &routes[i];
+        if (!matches(route->pattern, http_uri(request)) ||
+            (route->exists != NULL && !route->exists()))
+            continue;
+        if (strcmp(route->method, method) == 0)
+            return route;
+        add_allowed(ret_allow, route->method);
+    }
+    return NULL;
+}
+
+static bool is_known(const ApiRoute *route, const char *parameter)
+{
+    for (size_t i = 0; i < PARAMETERS_MAX && route->parameters[i] != NULL; i++)
+    {
+        if (strcmp(route->parameters[i], parameter) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool check_parameters(const ApiRoute *route, HttpRequest *request)
+{
+    const Uri *uri = http_uri(request);
+    for (size_t i = 0; i < uri->parameter_count; i++)
+    {
+        Fault fault;
+        if (is_known(route, uri->parameters[i].name))
+            continue;
+        fault_set(&fault, ERROR_PARAMETER_INVALID, NULL, "the query parameter %.60s is unknown",
+                  uri->parameters[i].name);
+        problem_send_fault(request, &fault);
+        return false;
+    }
+    return true;
+}
+
+static void handle(void *context, HttpRequest *request)
+{
+    Api *api = context;
+    char allow[ALLOW_MAX];
+    const ApiRoute *route = find_route(request, allow);
+    if (route != NULL)
+    {
+        if (check_parameters(route, request))
+            route->handle(api, request);
+        return;
+    }
+    if (allow[0] == '\0')
+    {
+        problem_send(request, ERROR_ROUTE_NOT_FOUND, NULL);
+        return;
+    }
+    HttpReply reply = {0};
+    http_reply_header(&reply, "Allow", allow);
+    problem_reply(request, &(Problem){.code = ERROR_METHOD_NOT_ALLOWED}, &reply);
+}
+
+static void reject(void *context, HttpRequest *request, const Error *error)
+{
+    (void)context;
+    problem_send(request, error->code, error->text);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------
+ */
+
+/* Reads may outlast their request: an answer is sent as soon as it is known. */
+static void on_drain_timer(void *context)
+{
+    Api *api = context;
+    if (caller_count(api->caller) > 0)
+        loop_timer_start(api->drain_timer, DRAIN_POLL_MS);
+    else
+        api->drained(api->drained_context);
+}
+
+static void on_http_drained(void *context)
+{
+    on_drain_timer(context);
+}
+
+Api *api_new(const ApiOptions *options, Error *error)
+{
+    if (!listen_is_loopback(options->address.host))
+    {
+        error_set(error, ERROR_CONFIG,
+                  "without tokens only a loopback address may be served, not %.60s",
+                  options->address.host);
+        return NULL;
+    }
+    Api *api = base_calloc(1, sizeof *api);
+    api->options = *options;
+    api->directory = options->directory;
+    api->batcher = options->batcher;
+    HttpOptions http = {
+        .address = options->address,
+        .connections_max = options->connections_max,
+        .body_max = BODY_BYTES_MAX,
+        .arrive_timeout_ms = options->arrive_timeout_ms,
+        .handle = handle,
+        .reject = reject,
+        .context = api,
+    };
+    api->server = http_server_new(options->loop, &http, error);
+    if (api->server == NULL)
+    {
+        free(api);
+        return NULL;
+    }
+    CallerOptions calls = {
+        .calls_max = options->connections_max,
+        .deadline_ms = options->call_deadline_ms,
+        .parameter_bytes = PARAMETER_BYTES,
+    };
+    api->caller = caller_new(options->loop, options->directory, &calls);
+    api->drain_timer = loop_timer_new(options->loop, on_drain_timer, api);
+    return api;
+}
+
+void api_free(Api *api)
+{
+    if (api == NULL)
+        return;
+    http_server_free(api->server);
+    caller_free(api->caller);
+    loop_timer_free(api->drain_timer);
+    free(api);
+}
+
+uint16_t api_port(const Api *api)
+{
+    return http_server_port(api->server);
+}
+
+void api_drain(Api *api, void (*drained)(void *context), void *context)
+{
+    ASSERT(!api->draining);
+    api->draining = true;
+    api->drained = drained;
+    api->drained_context = context;
+    http_server_drain(api->server, on_http_drained, api);
+}

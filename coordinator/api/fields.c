@@ -1,0 +1,435 @@
+/* See fields.h. */
+#include "api/fields.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const int64_t amount_max = 9007199254740991; /* 2^53-1: exact in every JSON reader */
+static const int64_t deadline_ms_max = 31536000000; /* a year */
+
+enum
+{
+    FAILPOINT_COUNT_MAX = 1000000,
+    FAILPOINT_MS_MAX = 600000,
+    DECIMAL_DIGITS_MAX = 9,
+};
+
+/* ---- single fields ------------------------------------------------------------------------------
+ */
+
+static bool check_names(const Json *body, const char *const *names, size_t count, Fault *fault)
+{
+    if (json_kind(body) != JSON_KIND_OBJECT)
+        return fault_set(fault, ERROR_BODY_INVALID, NULL, "the body must be an object");
+    const char *unknown = json_field_unknown(body, names, count);
+    if (unknown != NULL)
+        return fault_set(fault, ERROR_BODY_INVALID, unknown, "the field is unknown");
+    return true;
+}
+
+/* The field unless it is absent or null. */
+static const Json *present(const Json *body, const char *name)
+{
+    const Json *value = json_field(body, name);
+    return value != NULL && json_kind(value) != JSON_KIND_NULL ? value : NULL;
+}
+
+static bool optional_string(const Json *body, const char *name, const char **ret_text, Fault *fault)
+{
+    const Json *value = present(body, name);
+    if (value != NULL && json_kind(value) != JSON_KIND_STRING)
+    {
+        fault_set(fault, ERROR_BODY_INVALID, name, "the field must be a string");
+        return false;
+    }
+    *ret_text = value != NULL ? json_as_string(value) : NULL;
+    return true;
+}
+
+static bool required_string(const Json *body, const char *name, const char **ret_text, Fault *fault)
+{
+    const Json *value = json_field(body, name);
+    if (value == NULL || json_kind(value) != JSON_KIND_STRING)
+    {
+        fault_set(fault, ERROR_BODY_INVALID, name,
+                  value == NULL ? "the field is missing" : "the field must be a string");
+        return false;
+    }
+    *ret_text = json_as_string(value);
+    return true;
+}
+
+typedef struct Range
+{
+    int64_t lowest;
+    int64_t highest;
+} Range;
+
+/* Leaves *value as it is if the field is absent. */
+static bool optional_integer(const Json *body, const char *name, Range range, int64_t *value,
+                             Fault *fault)
+{
+    const Json *field = present(body, name);
+    if (field == NULL)
+        return true;
+    if (json_kind(field) != JSON_KIND_INTEGER || json_as_integer(field) < range.lowest ||
+        json_as_integer(field) > range.highest)
+        return fault_set(fault, ERROR_BODY_INVALID, name,
+                         "the field must be an integer from %" PRId64 " to %" PRId64, range.lowest,
+                         range.highest);
+    *value = json_as_integer(field);
+    return true;
+}
+
+static bool read_floor(const Json *body, FloorField *ret_floor, Fault *fault)
+{
+    const Json *value = json_field(body, "floor");
+    FloorField floor = {.given = value != NULL};
+    floor.unlimited = floor.given && json_kind(value) == JSON_KIND_NULL;
+    if (floor.given && !floor.unlimited)
+    {
+        const Range range = {-amount_max, 0};
+        if (!optional_integer(body, "floor", range, &floor.value, fault))
+            return false;
+    }
+    *ret_floor = floor;
+    return true;
+}
+
+static bool metadata_is_flat(const Json *metadata)
+{
+    void *position = NULL;
+    const char *name;
+    const Json *value;
+    if (json_kind(metadata) != JSON_KIND_OBJECT)
+        return false;
+    while (json_field_next(metadata, &position, &name, &value))
+    {
+        if (json_kind(value) != JSON_KIND_STRING)
+            return false;
+    }
+    return true;
+}
+
+/* The metadata as text; leaves *metadata as it is if the field is absent. */
+static bool read_metadata(const Json *body, Arena *arena, const char **metadata, Fault *fault)
+{
+    const Json *value = present(body, "metadata");
+    if (value == NULL)
+        return true;
+    if (!metadata_is_flat(value))
+        return fault_set(fault, ERROR_BODY_INVALID, "metadata",
+                         "the field must be an object of strings");
+    char *text = json_dump(value);
+    size_t length = strlen(text);
+    bool fits = length <= METADATA_BYTES_MAX;
+    if (fits)
+        *metadata = arena_copy(arena, text, length);
+    free(text);
+    if (!fits)
+        return fault_set(fault, ERROR_BODY_INVALID, "metadata", "the field is larger than %d bytes",
+                         METADATA_BYTES_MAX);
+    return true;
+}
+
+static bool check_account_id(const char *name, const char *id, Fault *fault)
+{
+    if (!route_account_id_is_valid(id))
+        return fault_set(fault, ERROR_ACCOUNT_ID_INVALID, name,
+                         "an account id is 1 to %d of [A-Za-z0-9._:@-], not '.' or '..'",
+                         ACCOUNT_ID_MAX);
+    return true;
+}
+
+static bool check_currency(const char *currency, Fault *fault)
+{
+    if (!route_currency_is_valid(currency))
+        return fault_set(fault, ERROR_CURRENCY_INVALID, "currency",
+                         "a currency is 3 to %d of [A-Z0-9]", CURRENCY_MAX);
+    return true;
+}
+
+/* ---- bodies -------------------------------------------------------------------------------------
+ */
+
+bool fields_account(const Json *body, Arena *arena, AccountBody *ret_body, Fault *fault)
+{
+    static const char *const names[] = {"id", "currency", "floor", "metadata"};
+    AccountBody account = {.metadata = "{}"};
+    if (!check_names(body, names, ARRAY_LENGTH(names), fault) ||
+        !required_string(body, "id", &account.id, fault) ||
+        !required_string(body, "currency", &account.currency, fault) ||
+        !read_floor(body, &account.floor, fault) ||
+        !read_metadata(body, arena, &account.metadata, fault) ||
+        !check_account_id("id", account.id, fault) || !check_currency(account.currency, fault))
+        return false;
+    *ret_body = account;
+    return true;
+}
+
+static size_t count_characters(const char *text)
+{
+    size_t count = 0;
+    for (; *text != '\0'; text++)
+    {
+        if (((unsigned char)*text & 0xC0) != 0x80)
+            count++;
+    }
+    return count;
+}
+
+static bool check_reason(const char *reason, Fault *fault)
+{
+    if (count_characters(reason) < REASON_CHARACTERS_MIN || strlen(reason) > REASON_BYTES_MAX)
+        return fault_set(fault, ERROR_BODY_INVALID, "reason",
+                         "a reason has at least %d characters and at most %d bytes",
+                         REASON_CHARACTERS_MIN, REASON_BYTES_MAX);
+    return true;
+}
+
+static bool check_status(const char *status, Fault *fault)
+{
+    if (status == NULL || strcmp(status, "open") == 0 || strcmp(status, "frozen") == 0 ||
+        strcmp(status, "closed") == 0)
+        return true;
+    return fault_set(fault, ERROR_BODY_INVALID, "status",
+                     "a status is \"open\", \"frozen\" or \"closed\"");
+}
+
+bool fields_patch(const Json *body, PatchBody *ret_body, Fault *fault)
+{
+    static const char *const names[] = {"reason", "status", "floor"};
+    PatchBody patch = {0};
+    if (!check_names(body, names, ARRAY_LENGTH(names), fault) ||
+        !required_string(body, "reason", &patch.reason, fault) ||
+        !optional_string(body, "status", &patch.status, fault) ||
+        !read_floor(body, &patch.floor, fault) || !check_reason(patch.reason, fault) ||
+        !check_status(patch.status, fault))
+        return false;
+    if (patch.status == NULL && !patch.floor.given)
+        return fault_set(fault, ERROR_BODY_INVALID, NULL, "neither status nor floor is given");
+    *ret_body = patch;
+    return true;
+}
+
+static bool read_mode(const Json *body, TransferMode *ret_mode, Fault *fault)
+{
+    const char *name;
+    TransferMode mode = MODE_AUTO;
+    if (!optional_string(body, "mode", &name, fault))
+        return false;
+    if (name != NULL && (!mode_parse(name, &mode) || mode == MODE_LOCAL))
+        return fault_set(fault, ERROR_BODY_INVALID, "mode",
+                         "a mode is \"auto\", \"2pc\" or \"saga\"");
+    *ret_mode = mode;
+    return true;
+}
+
+static bool read_reference(const Json *body, const char **ret_reference, Fault *fault)
+{
+    if (!optional_string(body, "reference", ret_reference, fault))
+        return false;
+    if (*ret_reference != NULL && strlen(*ret_reference) > REFERENCE_MAX)
+        return fault_set(fault, ERROR_BODY_INVALID, "reference",
+                         "the field is longer than %d bytes", REFERENCE_MAX);
+    return true;
+}
+
+/* The fields that every transfer has; the amount's value is judged later. */
+static bool read_transfer_shape(const Json *body, Arena *arena, TransferBody *transfer,
+                                Fault *fault)
+{
+    static const char *const names[] = {"debit_account", "credit_account", "amount",
+                                        "currency",      "mode",           "reference",
+                                        "metadata",      "deadline_ms"};
+    const Range deadlines = {1, deadline_ms_max};
+    if (!check_names(body, names, ARRAY_LENGTH(names), fault) ||
+        !required_string(body, "debit_account", &transfer->debit_account, fault) ||
+        !required_string(body, "credit_account", &transfer->credit_account, fault))
+        return false;
+    if (json_field(body, "amount") == NULL)
+        return fault_set(fault, ERROR_BODY_INVALID, "amount", "the field is missing");
+    return required_string(body, "currency", &transfer->currency, fault) &&
+           read_mode(body, &transfer->mode, fault) &&
+           read_reference(body, &transfer->reference, fault) &&
+           read_metadata(body, arena, &transfer->metadata, fault) &&
+           optional_integer(body, "deadline_ms", deadlines, &transfer->deadline_ms, fault);
+}
+
+static bool read_amount(const Json *body, int64_t *ret_amount, Fault *fault)
+{
+    const Json *amount = json_field(body, "amount");
+    if (json_kind(amount) != JSON_KIND_INTEGER || json_as_integer(amount) < 1 ||
+        json_as_integer(amount) > amount_max)
+        return fault_set(fault, ERROR_AMOUNT_INVALID, "amount",
+                         "an amount is an integer from 1 to %" PRId64, amount_max);
+    *ret_amount = json_as_integer(amount);
+    return true;
+}
+
+bool fields_transfer(const Json *body, Arena *arena, TransferBody *ret_body, Fault *fault)
+{
+    TransferBody transfer = {0};
+    if (!read_transfer_shape(body, arena, &transfer, fault) ||
+        !check_account_id("debit_account", transfer.debit_account, fault) ||
+        !check_account_id("credit_account", transfer.credit_account, fault) ||
+        !read_amount(body, &transfer.amount, fault) || !check_currency(transfer.currency, fault))
+        return false;
+    *ret_body = transfer;
+    return true;
+}
+
+bool fields_failpoint(const Json *body, FailpointBody *ret_body, Fault *fault)
+{
+    static const char *const names[] = {"action", "count", "ms"};
+    static const Range counts = {1, FAILPOINT_COUNT_MAX};
+    static const Range pauses = {0, FAILPOINT_MS_MAX};
+    const char *action;
+    int64_t count = 1;
+    int64_t ms = 0;
+    if (!check_names(body, names, ARRAY_LENGTH(names), fault) ||
+        !required_string(body, "action", &action, fault) ||
+        !optional_integer(body, "count", counts, &count, fault) ||
+        !optional_integer(body, "ms", pauses, &ms, fault))
+        return false;
+    *ret_body = (FailpointBody){.action = action, .count = (int)count, .ms = (uint64_t)ms};
+    return true;
+}
+
+/* ---- headers and query values -------------------------------------------------------------------
+ */
+
+static const char *skip_blanks(const char *text)
+{
+    return text + strspn(text, " \t");
+}
+
+bool fields_is_json(const char *content_type)
+{
+    static const char json[] = "application/json";
+    if (content_type == NULL)
+        return false;
+    content_type = skip_blanks(content_type);
+    if (strncasecmp(content_type, json, strlen(json)) != 0)
+        return false;
+    content_type = skip_blanks(content_type + strlen(json));
+    return *content_type == '\0' || *content_type == ';';
+}
+
+bool fields_key(const char *header, char ret_key[IDEMPOTENCY_KEY_MAX + 1], Fault *fault)
+{
+    if (header == NULL)
+        return fault_set(fault, ERROR_IDEMPOTENCY_KEY_MISSING, NULL,
+                         "a transfer needs an Idempotency-Key header");
+    const char *key = skip_blanks(header);
+    size_t length = strlen(key);
+    while (length > 0 && (key[length - 1] == ' ' || key[length - 1] == '\t'))
+        length--;
+    if (length >= 2 && key[0] == '"' && key[length - 1] == '"')
+    {
+        key++;
+        length -= 2;
+    }
+    bool printable = true;
+    for (size_t i = 0; i < length; i++)
+        printable = printable && key[i] > 0x20 && key[i] < 0x7F;
+    if (length == 0 || length > IDEMPOTENCY_KEY_MAX || !printable)
+        return fault_set(fault, ERROR_IDEMPOTENCY_KEY_INVALID, NULL,
+                         "a key is 1 to %d printable ASCII characters without blanks",
+                         IDEMPOTENCY_KEY_MAX);
+    memcpy(ret_key, key, length);
+    ret_key[length] = '\0';
+    return true;
+}
+
+/* Digits only, at most 9 of them. */
+static bool parse_decimal(const char *text, size_t length, int *ret_value)
+{
+    int value = 0;
+    if (length == 0 || length > DECIMAL_DIGITS_MAX)
+        return false;
+    for (size_t i = 0; i < length; i++)
+    {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        value = value * 10 + (text[i] - '0');
+    }
+    *ret_value = value;
+    return true;
+}
+
+/* One preference of the list: its name ends at '=', ';' or a blank. */
+static bool read_preference(const char *text, size_t length, Preferences *preferences, Fault *fault)
+{
+    static const char wait[] = "wait";
+    static const char async[] = "respond-async";
+    size_t name_length = 0;
+    while (name_length < length && strchr("=; \t", text[name_length]) == NULL)
+        name_length++;
+    if (name_length == strlen(async) && strncasecmp(text, async, name_length) == 0)
+        preferences->respond_async = true;
+    if (name_length != strlen(wait) || strncasecmp(text, wait, name_length) != 0)
+        return true;
+    const char *end = text + length;
+    const char *at = skip_blanks(text + name_length);
+    at = at < end && *at == '=' ? skip_blanks(at + 1) : end;
+    size_t digits = 0;
+    while (at + digits < end && strchr("; \t", at[digits]) == NULL)
+        digits++;
+    int wait_s;
+    if (!parse_decimal(at, digits, &wait_s))
+        return fault_set(fault, ERROR_HEADER_INVALID, NULL,
+                         "Prefer: wait=N takes a whole number of seconds");
+    preferences->wait_s = wait_s < WAIT_S_MAX ? wait_s : WAIT_S_MAX;
+    return true;
+}
+
+bool fields_prefer(const char *header, Preferences *preferences, Fault *fault)
+{
+    while (*header != '\0')
+    {
+        const char *start = skip_blanks(header);
+        size_t length = strcspn(start, ",");
+        if (!read_preference(start, length, preferences, fault))
+            return false;
+        header = start + length;
+        if (*header == ',')
+            header++;
+    }
+    return true;
+}
+
+bool fields_limit(const char *text, int *ret_limit, Fault *fault)
+{
+    int limit = LIST_LIMIT_DEFAULT;
+    if (text != NULL &&
+        (!parse_decimal(text, strlen(text), &limit) || limit < 1 || limit > LIST_LIMIT_MAX))
+        return fault_set(fault, ERROR_PARAMETER_INVALID, NULL, "limit is an integer from 1 to %d",
+                         LIST_LIMIT_MAX);
+    *ret_limit = limit;
+    return true;
+}
+
+/* "e" for entries, then the seq in hexadecimal. */
+void fields_cursor_write(int64_t seq, char ret_cursor[CURSOR_MAX + 1])
+{
+    snprintf(ret_cursor, CURSOR_MAX + 1, "e%" PRIx64, (uint64_t)seq);
+}
+
+bool fields_cursor_read(const char *cursor, int64_t *ret_seq, Fault *fault)
+{
+    size_t length = strlen(cursor);
+    uint64_t seq = 0;
+    bool sound = length >= 2 && length <= 17 && cursor[0] == 'e' && cursor[1] != '0' &&
+                 strspn(cursor + 1, "0123456789abcdef") == length - 1;
+    if (sound)
+        seq = strtoull(cursor + 1, NULL, 16);
+    if (!sound || seq > INT64_MAX)
+        return fault_set(fault, ERROR_CURSOR_INVALID, NULL, "the cursor is not one of this list");
+    *ret_seq = (int64_t)seq;
+    return true;
+}

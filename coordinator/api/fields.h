@@ -1,0 +1,102 @@
+/*
+ * What a request may say: bodies, headers and query values, checked to the letter of the API. Pure
+ * functions; every failure is a Fault that names the field.
+ *
+ * The shape of a whole body (unknown, missing and mistyped fields: 400) is judged before the values
+ * (422), so that a client sees the same answer whatever the order of its fields. An optional field
+ * that is null counts as absent, except `floor`, where null means "no limit".
+ */
+#ifndef GIRO_FIELDS_H
+#define GIRO_FIELDS_H
+
+#include "api/problem.h"
+#include "http/arena.h"
+#include "protocol/transfer.h"
+#include "json/json.h"
+
+enum
+{
+    BODY_BYTES_MAX = 64 * 1024,
+    METADATA_BYTES_MAX = 4096,
+    REASON_CHARACTERS_MIN = 10,
+    REASON_BYTES_MAX = 1000,
+    LIST_LIMIT_DEFAULT = 100,
+    LIST_LIMIT_MAX = 1000,
+    WAIT_S_DEFAULT = 5,
+    WAIT_S_MAX = 30,
+    CURSOR_MAX = 24,
+};
+
+/* A floor as given: absent, null (no limit), or a number ≤ 0. */
+typedef struct FloorField
+{
+    bool given;
+    bool unlimited;
+    int64_t value;
+} FloorField;
+
+/* Strings are lent by the document or taken from the arena. */
+typedef struct AccountBody
+{
+    const char *id;
+    const char *currency;
+    FloorField floor;
+    const char *metadata; /* JSON object; "{}" if absent */
+} AccountBody;
+
+typedef struct PatchBody
+{
+    const char *reason;
+    const char *status; /* NULL if absent */
+    FloorField floor;
+} PatchBody;
+
+typedef struct TransferBody
+{
+    const char *debit_account;
+    const char *credit_account;
+    int64_t amount;
+    const char *currency;
+    TransferMode mode;     /* MODE_AUTO if absent */
+    const char *reference; /* NULL if absent */
+    const char *metadata;  /* NULL if absent */
+    int64_t deadline_ms;   /* 0 if absent */
+} TransferBody;
+
+bool fields_account(const Json *body, Arena *arena, AccountBody *ret_body,
+                    Fault *fault) ATTR_MUST_USE;
+bool fields_patch(const Json *body, PatchBody *ret_body, Fault *fault) ATTR_MUST_USE;
+bool fields_transfer(const Json *body, Arena *arena, TransferBody *ret_body,
+                     Fault *fault) ATTR_MUST_USE;
+
+typedef struct FailpointBody
+{
+    const char *action;
+    int count;
+    uint64_t ms;
+} FailpointBody;
+bool fields_failpoint(const Json *body, FailpointBody *ret_body, Fault *fault) ATTR_MUST_USE;
+
+/* Is the Content-Type (NULL if there is none) application/json? */
+bool fields_is_json(const char *content_type);
+
+/* The key of an Idempotency-Key header (NULL if there is none) without its quotes. */
+bool fields_key(const char *header, char ret_key[IDEMPOTENCY_KEY_MAX + 1],
+                Fault *fault) ATTR_MUST_USE;
+
+typedef struct Preferences
+{
+    int wait_s; /* WAIT_S_DEFAULT if not given, at most WAIT_S_MAX */
+    bool respond_async;
+} Preferences;
+/* Reads one Prefer header into *preferences, which starts at the defaults. What is not understood
+ * is ignored, as RFC 7240 says; a malformed wait is a fault. */
+bool fields_prefer(const char *header, Preferences *preferences, Fault *fault) ATTR_MUST_USE;
+
+/* A list's `limit` (NULL if not given). */
+bool fields_limit(const char *text, int *ret_limit, Fault *fault) ATTR_MUST_USE;
+/* The opaque cursor of an account's entries: names the oldest seq already seen. */
+void fields_cursor_write(int64_t seq, char ret_cursor[CURSOR_MAX + 1]);
+bool fields_cursor_read(const char *cursor, int64_t *ret_seq, Fault *fault) ATTR_MUST_USE;
+
+#endif

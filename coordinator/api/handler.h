@@ -1,0 +1,74 @@
+/*
+ * Inside the API: what handlers share. A handler gets a request whose query parameters are known
+ * ones, and answers it exactly once, now or later.
+ */
+#ifndef GIRO_HANDLER_H
+#define GIRO_HANDLER_H
+
+#include "api/api.h"
+#include "api/fields.h"
+#include "api/problem.h"
+#include "http/http.h"
+#include "shard/call.h"
+#include "json/json_writer.h"
+
+enum
+{
+    ANSWER_BYTES_MAX = 8 * 1024 * 1024, /* the largest: 1,000 entries, all characters escaped */
+    LOCATION_MAX = 160,
+};
+
+struct Api
+{
+    ApiOptions options;
+    Directory *directory;
+    Batcher *batcher;
+    Caller *caller;
+    HttpServer *server;
+    LoopTimer *drain_timer;
+    bool draining;
+    void (*drained)(void *context);
+    void *drained_context;
+};
+
+/* ---- helpers ------------------------------------------------------------------------------------
+ */
+
+/* Answers with the writer's document and frees it. `reply` holds the headers already, or none. */
+void answer_json(HttpRequest *request, int status, JsonWriter *writer, HttpReply *reply);
+JsonWriter *answer_writer(void) ATTR_MUST_USE;
+
+/* The value of a query parameter, NULL if it is not given. */
+const char *query_value(const HttpRequest *request, const char *name);
+/* The nth segment of the path. */
+const char *path_segment(const HttpRequest *request, size_t n);
+
+/* The request's body as JSON. NULL with a fault if it is none or not announced as such. */
+Json *body_json(const HttpRequest *request, Fault *fault) ATTR_MUST_USE;
+
+/* The account id in the path. False if it was not acceptable; the request is answered then. */
+bool path_account(HttpRequest *request, const char **ret_id) ATTR_MUST_USE;
+
+/* ---- handlers, one per row of the route table ---------------------------------------------------
+ */
+
+void accounts_create(Api *api, HttpRequest *request);
+void accounts_get(Api *api, HttpRequest *request);
+void accounts_patch(Api *api, HttpRequest *request);
+void accounts_entries(Api *api, HttpRequest *request);
+
+void transfers_create(Api *api, HttpRequest *request);
+void transfers_get(Api *api, HttpRequest *request);
+void transfers_list(Api *api, HttpRequest *request);
+
+void failpoints_get(Api *api, HttpRequest *request);
+void failpoints_put(Api *api, HttpRequest *request);
+void failpoints_delete(Api *api, HttpRequest *request);
+
+void health_live(Api *api, HttpRequest *request);
+void health_ready(Api *api, HttpRequest *request);
+void health_version(Api *api, HttpRequest *request);
+void health_openapi(Api *api, HttpRequest *request);
+void health_problem(Api *api, HttpRequest *request);
+
+#endif

@@ -1,0 +1,137 @@
+/* See problem.h. */
+#include "api/problem.h"
+
+#include "protocol/transfer.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum
+{
+    PROBLEM_BYTES_MAX = 16 * 1024,
+    TYPE_MAX = 64,
+    RETRY_AFTER_MAX = 16,
+};
+
+/* Appends the reference token of a field, escaped as RFC 6901 says; cut where it does not fit. */
+static void write_pointer(char *pointer, const char *field)
+{
+    size_t used = 0;
+    pointer[used++] = '/';
+    for (; *field != '\0' && used + 2 < POINTER_MAX; field++)
+    {
+        if (*field == '~' || *field == '/')
+        {
+            pointer[used++] = '~';
+            pointer[used++] = *field == '~' ? '0' : '1';
+        }
+        else
+            pointer[used++] = *field;
+    }
+    pointer[used] = '\0';
+}
+
+bool fault_set(Fault *fault, ErrorCode code, const char *field, const char *format, ...)
+{
+    va_list arguments;
+    fault->code = code;
+    fault->pointer[0] = '\0';
+    if (field != NULL)
+        write_pointer(fault->pointer, field);
+    va_start(arguments, format);
+    vsnprintf(fault->detail, sizeof fault->detail, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static void write_errors(JsonWriter *writer, const char *pointer, const char *detail)
+{
+    json_begin_array(writer, "errors");
+    json_begin_object(writer, NULL);
+    json_put_string(writer, "pointer", pointer);
+    json_put_string(writer, "detail", detail);
+    json_end_object(writer);
+    json_end_array(writer);
+}
+
+static void write_differing(JsonWriter *writer, unsigned differing)
+{
+    static const struct
+    {
+        unsigned bit;
+        const char *name;
+    } fields[] = {
+        {DIFFERS_CREDIT_ACCOUNT, "credit_account"},
+        {DIFFERS_AMOUNT, "amount"},
+        {DIFFERS_CURRENCY, "currency"},
+        {DIFFERS_REFERENCE, "reference"},
+    };
+    json_begin_array(writer, "differing_fields");
+    for (size_t i = 0; i < ARRAY_LENGTH(fields); i++)
+    {
+        if ((differing & fields[i].bit) != 0)
+            json_put_string(writer, NULL, fields[i].name);
+    }
+    json_end_array(writer);
+}
+
+void problem_write(JsonWriter *writer, const Problem *problem, const char *request_id)
+{
+    const ErrorRow *row = error_row(problem->code);
+    bool explained = problem->detail != NULL && problem->detail[0] != '\0';
+    const char *detail = explained ? problem->detail : row->title;
+    char type[TYPE_MAX];
+    snprintf(type, sizeof type, "/problems/%s", row->name);
+    json_begin_object(writer, NULL);
+    json_put_string(writer, "type", type);
+    json_put_string(writer, "title", row->title);
+    json_put_integer(writer, "status", row->status);
+    json_put_string(writer, "detail", detail);
+    json_put_string(writer, "code", row->name);
+    json_put_string(writer, "request_id", request_id);
+    if (problem->transfer_id != NULL)
+        json_put_string(writer, "transfer_id", problem->transfer_id);
+    if (problem->state != NULL)
+        json_put_string(writer, "state", problem->state);
+    json_put_bool(writer, "retryable", row->retryable);
+    if (row->retry_after_ms > 0)
+        json_put_integer(writer, "retry_after_ms", row->retry_after_ms);
+    json_put_string(writer, "effect", row->effect == ERROR_EFFECT_NONE ? "none" : "unknown");
+    if (problem->pointer != NULL && problem->pointer[0] != '\0')
+        write_errors(writer, problem->pointer, detail);
+    if (problem->differing != 0)
+        write_differing(writer, problem->differing);
+    json_end_object(writer);
+}
+
+void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *reply)
+{
+    const ErrorRow *row = error_row(problem->code);
+    JsonWriter *writer = json_writer_new(PROBLEM_BYTES_MAX);
+    char retry_after[RETRY_AFTER_MAX];
+    problem_write(writer, problem, http_request_id(request));
+    if (row->retry_after_ms > 0)
+    {
+        snprintf(retry_after, sizeof retry_after, "%d", (row->retry_after_ms + 999) / 1000);
+        http_reply_header(reply, "Retry-After", retry_after);
+    }
+    reply->status = row->status;
+    reply->content_type = "application/problem+json";
+    reply->body = json_writer_text(writer, &reply->body_length);
+    ASSERT(reply->body != NULL);
+    http_reply(request, reply);
+    json_writer_free(writer);
+}
+
+void problem_send(HttpRequest *request, ErrorCode code, const char *detail)
+{
+    problem_reply(request, &(Problem){.code = code, .detail = detail}, &(HttpReply){0});
+}
+
+void problem_send_fault(HttpRequest *request, const Fault *fault)
+{
+    Problem problem = {.code = fault->code, .detail = fault->detail, .pointer = fault->pointer};
+    problem_reply(request, &problem, &(HttpReply){0});
+}

@@ -1,0 +1,107 @@
+/*
+ * The HTTP server (microhttpd.h is included by http.c alone): requests in, one answer each out.
+ *
+ * A request is handed over once, complete with its body, and may be answered at once or much later;
+ * until http_reply it stays alive whatever the client does, since its connection is suspended. A
+ * client that leaves while it waits is noticed when its answer is written, and harms nobody.
+ *
+ * What is bounded: connections, headers, segments and parameters of the target, the body, the time
+ * in which a request must arrive and an answer must be taken. A body beyond its limit is read on to
+ * a second limit, so that honest clients get to see their 413. Slow clients are answered 408.
+ *
+ * Refused before any handler sees it, with the connection closed: repeated Idempotency-Key,
+ * Authorization, Content-Length or Host headers, and Content-Length with Transfer-Encoding. Every
+ * answer carries X-Request-Id.
+ *
+ * Everything happens on the loop's thread, handlers run in the server's phase.
+ */
+#ifndef GIRO_HTTP_H
+#define GIRO_HTTP_H
+
+#include "base/error.h"
+#include "http/listen.h"
+#include "http/uri.h"
+#include "loop/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct HttpServer HttpServer;
+typedef struct HttpRequest HttpRequest;
+
+enum
+{
+    HTTP_REQUEST_ID_MAX = 128,
+    HTTP_REPLY_HEADERS_MAX = 8,
+};
+
+typedef struct HttpOptions
+{
+    ListenAddress address;
+    unsigned connections_max;
+    size_t body_max;
+    uint64_t arrive_timeout_ms; /* for head, then body, then taking the answer, each */
+    /* A complete request. Answers now or later. */
+    void (*handle)(void *context, HttpRequest *request);
+    /* Renders the answer to a request that the server itself refuses; must call http_reply before
+     * it returns. */
+    void (*reject)(void *context, HttpRequest *request, const Error *error);
+    void *context;
+} HttpOptions;
+
+/* Starts to listen. NULL with ERROR_CONFIG if it cannot. */
+HttpServer *http_server_new(Loop *loop, const HttpOptions *options, Error *error) ATTR_MUST_USE;
+/* Closes every connection; whoever holds a request that is not answered must not touch it again.
+ * The loop must run no more turns. Accepts NULL. */
+void http_server_free(HttpServer *server);
+
+uint16_t http_server_port(const HttpServer *server);
+
+/* Stops listening and calls drained, in a later turn, once every request that was handed over has
+ * been answered. Requests that still arrive on open connections are handled too; their connections
+ * close after the answer. */
+void http_server_drain(HttpServer *server, void (*drained)(void *context), void *context);
+
+typedef struct HttpCounts
+{
+    size_t connections;
+    size_t pending; /* requests handed over whose answer is not written yet */
+} HttpCounts;
+HttpCounts http_server_counts(const HttpServer *server);
+
+/* ---- requests; everything lent is good until http_reply ----------------------------------------
+ */
+
+const char *http_method(const HttpRequest *request); /* "GET", … as sent */
+const Uri *http_uri(const HttpRequest *request);
+/* The nth header of that name (any case), NULL if there are fewer. */
+const char *http_header(const HttpRequest *request, const char *name, size_t nth);
+const char *http_body(const HttpRequest *request, size_t *ret_length);
+const char *http_request_id(const HttpRequest *request);
+Arena *http_arena(HttpRequest *request); /* lives until the answer is written */
+
+typedef struct HttpHeader
+{
+    const char *name;
+    const char *value;
+} HttpHeader;
+
+typedef struct HttpReply
+{
+    int status;
+    const char *content_type; /* NULL if there is no body */
+    const char *body;
+    size_t body_length;
+    HttpHeader headers[HTTP_REPLY_HEADERS_MAX];
+    size_t header_count;
+} HttpReply;
+
+/* Appends a header; the strings must live until http_reply has returned. */
+void http_reply_header(HttpReply *reply, const char *name, const char *value);
+
+/* Answers, exactly once per request; from a handler or any later turn. Everything is copied. The
+ * request must not be touched afterwards. */
+void http_reply(HttpRequest *request, const HttpReply *reply);
+
+#endif

@@ -1,0 +1,141 @@
+/* See request.h. */
+#include "http/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum
+{
+    BODY_FIRST_BYTES = 1024,
+};
+
+void request_add_header(HttpRequest *request, const char *name, const char *value)
+{
+    if (request->header_count < REQUEST_HEADERS_MAX)
+        request->headers[request->header_count++] = (HttpHeader){name, value};
+    else
+        request->headers_dropped++;
+}
+
+void http_reply_header(HttpReply *reply, const char *name, const char *value)
+{
+    ASSERT(reply->header_count < HTTP_REPLY_HEADERS_MAX);
+    reply->headers[reply->header_count++] = (HttpHeader){name, value};
+}
+
+void request_keep_reply(HttpRequest *request, const HttpReply *reply)
+{
+    HttpReply *kept = &request->reply;
+    *kept = *reply;
+    kept->body = NULL;
+    if (reply->content_type != NULL)
+        kept->content_type =
+            arena_copy(request->arena, reply->content_type, strlen(reply->content_type));
+    if (reply->body_length > 0)
+    {
+        request->reply_body = base_malloc(reply->body_length);
+        memcpy(request->reply_body, reply->body, reply->body_length);
+    }
+    for (size_t i = 0; i < kept->header_count; i++)
+    {
+        const HttpHeader *header = &reply->headers[i];
+        kept->headers[i].name = arena_copy(request->arena, header->name, strlen(header->name));
+        kept->headers[i].value = arena_copy(request->arena, header->value, strlen(header->value));
+    }
+}
+
+bool request_check_headers(HttpRequest *request, Error *error)
+{
+    static const char *const single[] = {"Idempotency-Key", "Authorization", "Content-Length",
+                                         "Host"};
+    if (request->headers_dropped > 0)
+        return error_set(error, ERROR_HEADER_INVALID, "more than %d headers", REQUEST_HEADERS_MAX);
+    for (size_t i = 0; i < ARRAY_LENGTH(single); i++)
+    {
+        if (http_header(request, single[i], 1) != NULL)
+            return error_set(error, ERROR_HEADER_INVALID, "%s is repeated", single[i]);
+    }
+    if (http_header(request, "Content-Length", 0) != NULL &&
+        http_header(request, "Transfer-Encoding", 0) != NULL)
+        return error_set(error, ERROR_HEADER_INVALID, "Content-Length with Transfer-Encoding");
+    return true;
+}
+
+bool request_id_is_sane(const char *id)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._-";
+    size_t length = strlen(id);
+    return length > 0 && length <= HTTP_REQUEST_ID_MAX && strspn(id, allowed) == length;
+}
+
+size_t request_announced_length(const HttpRequest *request)
+{
+    const char *length = http_header(request, "Content-Length", 0);
+    return length != NULL ? strtoull(length, NULL, 10) : 0;
+}
+
+void request_keep_body(HttpRequest *request, const char *bytes, size_t length)
+{
+    size_t needed = request->body_length + length;
+    if (needed + 1 > request->body_size)
+    {
+        size_t size = request->body_size > 0 ? request->body_size * 2 : BODY_FIRST_BYTES;
+        request->body_size = size > needed ? size : needed + 1;
+        request->body = base_realloc(request->body, request->body_size);
+    }
+    memcpy(request->body + request->body_length, bytes, length);
+    request->body_length = needed;
+    request->body[needed] = '\0';
+}
+
+const char *http_method(const HttpRequest *request)
+{
+    return request->method;
+}
+
+const Uri *http_uri(const HttpRequest *request)
+{
+    return &request->uri;
+}
+
+const char *http_header(const HttpRequest *request, const char *name, size_t nth)
+{
+    for (size_t i = 0; i < request->header_count; i++)
+    {
+        if (strcasecmp(request->headers[i].name, name) == 0 && nth-- == 0)
+            return request->headers[i].value;
+    }
+    return NULL;
+}
+
+const char *http_body(const HttpRequest *request, size_t *ret_length)
+{
+    *ret_length = request->body_length;
+    return request->body != NULL ? request->body : "";
+}
+
+const char *http_request_id(const HttpRequest *request)
+{
+    return request->id;
+}
+
+Arena *http_arena(HttpRequest *request)
+{
+    return request->arena;
+}
+
+size_t request_print_head(const HttpRequest *request, char *ret_text, size_t size)
+{
+    const HttpReply *reply = &request->reply;
+    int length =
+        snprintf(ret_text, size,
+                 "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+                 "X-Request-Id: %s\r\nConnection: close\r\n\r\n",
+                 reply->status, reply->status == 408 ? "Request Timeout" : "Content Too Large",
+                 reply->content_type, reply->body_length, request->id);
+    ASSERT(length > 0 && (size_t)length < size);
+    return (size_t)length;
+}
