@@ -44,7 +44,7 @@ if [[ ! -f $GIRO_DIR/settings ]]; then
     exit 0
 fi
 # What runs counts, not what this call's environment says.
-unset GIRO_PORT GIRO_PG_PORT GIRO_SHARDS GIRO_COORDINATORS
+unset GIRO_PORT GIRO_PG_PORT GIRO_SHARDS GIRO_COORDINATORS GIRO_PROXY_OFFSET
 load_settings
 take_lock
 

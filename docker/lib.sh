@@ -28,7 +28,7 @@ fail() {
     exit 1
 }
 
-# ---- the user that Postgres runs as ---------------------------------------------------------------
+# ---- the user that Postgres runs as --------------------------------------------------------------
 
 # Postgres refuses to run as root.
 choose_user() {
@@ -52,7 +52,7 @@ is_reachable() { # directory
     (cd / && "${as_user[@]}" test -x "$directory")
 }
 
-# ---- where, and with which numbers ----------------------------------------------------------------
+# ---- where, and with which numbers ---------------------------------------------------------------
 
 choose_directory() {
     if [[ -z ${GIRO_DIR:-} ]]; then
@@ -70,7 +70,7 @@ is_number_between() { # value low high
     [[ $1 =~ ^[0-9]{1,5}$ ]] && ((10#$1 >= $2 && 10#$1 <= $3))
 }
 
-# A number is taken from the environment, else from what the cluster was made with, else the default.
+# A number comes from the environment, else from what the cluster was made with, else by default.
 load_settings() {
     local name wanted
     declare -gA MADE_WITH=()
@@ -83,6 +83,7 @@ load_settings() {
     choose_number GIRO_SHARDS 3 1 64
     choose_number GIRO_COORDINATORS 1 1 16
     choose_number GIRO_PG_PORT 6000 1 65000
+    choose_number GIRO_PROXY_OFFSET 0 0 65000
     CLUSTER=${GIRO_CLUSTER:-${MADE_WITH[GIRO_CLUSTER]:-demo}}
     GIRO_BIN=${GIRO_BIN:-$REPOSITORY/build/release/girod}
     [[ $GIRO_BIN == /* ]] || GIRO_BIN=$PWD/$GIRO_BIN
@@ -101,7 +102,7 @@ choose_number() { # variable default low high
 
 settings_text() {
     local name
-    for name in GIRO_PORT GIRO_SHARDS GIRO_COORDINATORS GIRO_PG_PORT; do
+    for name in GIRO_PORT GIRO_SHARDS GIRO_COORDINATORS GIRO_PG_PORT GIRO_PROXY_OFFSET; do
         printf '%s=%s\n' "$name" "${!name}"
     done
     printf 'GIRO_CLUSTER=%s\n' "$CLUSTER"
@@ -120,7 +121,7 @@ replace_file() { # path mode; the text is read from stdin
     mv -f "$fresh" "$1"
 }
 
-# ---- Postgres -------------------------------------------------------------------------------------
+# ---- Postgres ------------------------------------------------------------------------------------
 
 # The databases in the order of their ports.
 database_names() {
@@ -138,8 +139,14 @@ database_port() { # name
     esac
 }
 
-database_dsn() { # name role password
-    echo "host=127.0.0.1 port=$(database_port "$1") dbname=giro user=$2 password=$3"
+database_dsn() { # name role
+    local port password=$OWNER_PASSWORD
+    port=$(database_port "$1")
+    if [[ $2 == "$COORDINATOR" ]]; then
+        password=$COORDINATOR_PASSWORD
+        [[ $1 == directory ]] || port=$((port + GIRO_PROXY_OFFSET))
+    fi
+    echo "host=127.0.0.1 port=$port dbname=giro user=$2 password=$password"
 }
 
 # Processes of the Postgres in this data directory: each of them works in it.
@@ -165,7 +172,7 @@ port_answers() { # port
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# ---- girod ----------------------------------------------------------------------------------------
+# ---- girod ---------------------------------------------------------------------------------------
 
 coordinator_port() { # number
     echo $((GIRO_PORT + $1 - 1))
@@ -186,7 +193,7 @@ coordinator_listens_on() { # number port
     tr '\0' ' ' <"/proc/$(coordinator_pid "$1")/cmdline" | grep -q -F -e "127.0.0.1:$2 "
 }
 
-# ---- what other programs read ----------------------------------------------------------------------
+# ---- what other programs read --------------------------------------------------------------------
 
 write_env() {
     local number suffix name variable
@@ -204,9 +211,8 @@ write_env() {
         for name in $(database_names); do
             variable=${name^^}
             variable=GIRO_${variable//-/_}
-            printf "%s_DSN='%s'\n" "$variable" "$(database_dsn "$name" "$OWNER" "$OWNER_PASSWORD")"
-            printf "%s_COORD_DSN='%s'\n" "$variable" \
-                "$(database_dsn "$name" "$COORDINATOR" "$COORDINATOR_PASSWORD")"
+            printf "%s_DSN='%s'\n" "$variable" "$(database_dsn "$name" "$OWNER")"
+            printf "%s_COORD_DSN='%s'\n" "$variable" "$(database_dsn "$name" "$COORDINATOR")"
             printf '%s_PGDATA=%q\n' "$variable" "$GIRO_DIR/$name/data"
             printf '%s_LOG=%q\n' "$variable" "$GIRO_DIR/$name/postgres.log"
         done

@@ -6,6 +6,7 @@
 #   GIRO_PG_PORT        of the directory's Postgres; shard N has GIRO_PG_PORT + N    (6000)
 #   GIRO_SHARDS         how many shards                                              (3)
 #   GIRO_COORDINATORS   how many coordinators                                        (1)
+#   GIRO_PROXY_OFFSET   for tests: coordinators reach shards at the shard's port + this (0)
 #   GIRO_BIN, GIRO_GIROD_FLAGS   the program, and more flags for `girod serve`
 #
 # Safe to repeat: what runs is left alone, what is missing is started, data is found again. Returns
@@ -66,7 +67,7 @@ make_directories() {
     ((EUID != 0)) || chown "$RUN_USER" "$SOCKETS"
 }
 
-# ---- Postgres -------------------------------------------------------------------------------------
+# ---- Postgres ------------------------------------------------------------------------------------
 
 postgres_configuration() { # name
     cat <<CONF
@@ -159,7 +160,8 @@ start_database_cluster() { # name
     clear_remains "$1"
     cd "$home"
     "${as_user[@]}" "$POSTGRES_BIN/pg_ctl" start --silent --wait --timeout="$START_SECONDS" \
-        --pgdata="$home/data" --log="$home/postgres.log" >"$home/start.log" 2>&1 </dev/null 9>&- || {
+        --pgdata="$home/data" --log="$home/postgres.log" \
+        >"$home/start.log" 2>&1 </dev/null 9>&- || {
         tail -n 5 "$home/postgres.log" "$home/start.log" >&2
         fail "$1: Postgres does not start, see $home/postgres.log"
     }
@@ -193,7 +195,7 @@ start_databases() {
     ((failed == 0)) || exit 1
 }
 
-# ---- the cluster ----------------------------------------------------------------------------------
+# ---- the cluster ---------------------------------------------------------------------------------
 
 cluster_description() {
     local number
@@ -209,11 +211,10 @@ cluster_description() {
 
 description_of() { # name
     printf '{"dsn":"%s","owner_dsn":"%s"}' \
-        "$(database_dsn "$1" "$COORDINATOR" "$COORDINATOR_PASSWORD")" \
-        "$(database_dsn "$1" "$OWNER" "$OWNER_PASSWORD")"
+        "$(database_dsn "$1" "$COORDINATOR")" "$(database_dsn "$1" "$OWNER")"
 }
 
-# ---- girod ----------------------------------------------------------------------------------------
+# ---- girod ---------------------------------------------------------------------------------------
 
 start_coordinator() { # number
     local port flags=()

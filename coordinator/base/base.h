@@ -18,7 +18,7 @@
 #define container_of(pointer, type, member)                                                        \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-#define ATTR_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define ATTR_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define ATTR_NORETURN              __attribute__((noreturn))
 #define ATTR_MUST_USE              __attribute__((warn_unused_result))
 
