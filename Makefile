@@ -59,6 +59,41 @@ $(OUT)/tests/%_test: tests/unit/%_test.c $(OUT)/libgiro.a
 test-unit: $(UNIT_TESTS:%=$(OUT)/tests/%) ## unit tests (cmocka)
 	@for test in $^; do $$test || exit 1; done
 
+<<<<<<< HEAD
 .PHONY: lint
 lint: ## layout, sizes, include rules, clang-tidy
 	@tests/lint.sh
+=======
+# ---- a cluster on this machine; variables: docker/up.sh ----------------------------------------------
+
+# Packages come first: without them nothing compiles. The sub-make starts when they are there.
+.PHONY: packages up down demo
+packages: ## install what building and testing needs (Debian 12)
+	@bash docker/packages.sh
+
+up: packages ## start a cluster, or what is missing of it, and wait until it is ready
+	@$(MAKE) --no-print-directory all
+	@GIRO_BIN="$${GIRO_BIN:-$(CURDIR)/$(OUT)/girod}" bash docker/up.sh
+
+down: ## stop the cluster; the data stays
+	@bash docker/down.sh
+
+demo: packages ## build, start a cluster and walk through what it does
+	@$(MAKE) --no-print-directory all
+	@GIRO_BIN="$${GIRO_BIN:-$(CURDIR)/$(OUT)/girod}" bash docker/demo.sh
+
+# ---- integration tests: one program each, which starts the clusters that it needs -------------------
+
+HARNESS := $(filter-out %_test.c,$(sort $(wildcard tests/integration/*.c)))
+INTEGRATION_TESTS := $(patsubst tests/integration/%.c,%,$(sort $(wildcard tests/integration/*_test.c)))
+
+$(OUT)/tests/integration/%: tests/integration/%.c $(HARNESS) $(wildcard tests/integration/*.h) \
+                            $(OUT)/libgiro.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itests/integration $(CFLAGS) -Wno-missing-prototypes -o $@ $< $(HARNESS) \
+	  $(OUT)/libgiro.a $(LDLIBS) -lcmocka -lcurl -lpthread
+
+.PHONY: test-integration
+test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
+	@for test in $(filter %_test,$^); do GIRO_BIN=$(CURDIR)/$(OUT)/girod $$test || exit 1; done
+>>>>>>> 7e0e8bae6c05ac017e8495b9b3640e9133b0b32d

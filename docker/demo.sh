@@ -1,0 +1,257 @@
+#!/usr/bin/env bash
+# A walk through what Giro does, on a cluster that it brings up and leaves running.
+#
+# It shows every request as a curl line that can be repeated by hand, and checks every answer; the
+# first one that is not as it should be ends the walk with exit status 1.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+# shellcheck source=docker/lib.sh
+. "$here/lib.sh"
+
+CURRENCY=EUR
+RUN=$(date +%s)-$$
+NAMES=(alice bob carol dave erin frank grace heidi ivan judy karl laura mallory nina oscar peggy
+    quentin rosa sybil trent ursula victor wendy xavier yvonne zoe)
+
+# ---- requests ------------------------------------------------------------------------------------
+
+title() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+
+# Sets STATUS, HEADERS and BODY.
+call() { # method path [body [idempotency key]]
+    local words=(curl -sS -m 60 -X "$1" "$GIRO_URL$2") answer
+    [[ -z ${3:-} ]] || words+=(-H 'Content-Type: application/json' -d "$3")
+    [[ -z ${4:-} ]] || words+=(-H "Idempotency-Key: $4")
+    LINE="curl -X $1 \$GIRO_URL$2"
+    [[ -z ${4:-} ]] || LINE+=" -H 'Idempotency-Key: $4'"
+    [[ -z ${3:-} ]] || LINE+=" -H 'Content-Type: application/json' -d '$3'"
+    answer=$("${words[@]}" -D - -w '\n%{http_code}') || fail "no answer to: $LINE"
+    answer=${answer//$'\r'/}
+    STATUS=${answer##*$'\n'}
+    answer=${answer%$'\n'*}
+    # An interim answer may stand before the real one.
+    while [[ $answer == 'HTTP/1.1 100'* ]]; do
+        answer=${answer#*$'\n\n'}
+    done
+    HEADERS=${answer%%$'\n\n'*}
+    BODY=${answer#*$'\n\n'}
+}
+
+show() {
+    local picked
+    picked=$(jq -c "${1:-.}" <<<"$BODY" 2>/dev/null) || picked=$BODY
+    printf '  $ %s\n  %s %s\n' "$LINE" "$STATUS" "$picked"
+}
+
+field() { jq -r "$1" <<<"$BODY"; }
+
+expect() { # what value wanted
+    if [[ $2 != "$3" ]]; then
+        printf '  last answer: %s %s\n' "$STATUS" "$BODY" >&2
+        fail "demo: $1 should be '$3' but is '$2'"
+    fi
+}
+
+expect_status() { # one or more
+    local wanted
+    for wanted in "$@"; do
+        [[ $STATUS != "$wanted" ]] || return 0
+    done
+    expect "the status of: $LINE" "$STATUS" "$*"
+}
+
+transfer_body() { # debit credit amount
+    printf '{"debit_account":"%s","credit_account":"%s","amount":%s,"currency":"%s"}' \
+        "$1" "$2" "$3" "$CURRENCY"
+}
+
+transfer() { # key debit credit amount
+    call POST /v1/transfers "$(transfer_body "$2" "$3" "$4")" "$1"
+}
+
+balance() { # account
+    call GET "/v1/accounts/$1"
+    expect_status 200
+    field .balance
+}
+
+# ---- the walk ------------------------------------------------------------------------------------
+
+# Creates an account, or finds it, and sets SHARD to where it lives.
+open_account() { # id [floor]
+    call POST /v1/accounts "{\"id\":\"$1\",\"currency\":\"$CURRENCY\"${2:+,\"floor\":$2}}"
+    expect_status 200 201
+    SHARD=$(field .route.shard)
+}
+
+# Where an id lives is decided by its hash, so names are tried until every shard has its accounts.
+find_worlds() {
+    local number
+    for ((number = 1; ${#WORLD[@]} < GIRO_SHARDS && number <= 60 * GIRO_SHARDS; number++)); do
+        open_account "world:$number" null
+        if [[ -z ${WORLD[$SHARD]:-} ]]; then
+            WORLD[$SHARD]=world:$number
+            show '{id, floor, shard: .route.shard}'
+        fi
+    done
+    expect 'the number of shards with an account' "${#WORLD[@]}" "$GIRO_SHARDS"
+}
+
+# Two people on the first shard that has two, and one on another shard.
+find_people() {
+    local name
+    declare -A first=()
+    for name in "${NAMES[@]}"; do
+        open_account "$name"
+        show '{id, balance, shard: .route.shard}'
+        PEOPLE+=("$name")
+        HOME_OF[$name]=$SHARD
+        if [[ -z ${first[$SHARD]:-} ]]; then
+            first[$SHARD]=$name
+        elif [[ -z $PAYER ]]; then
+            PAYER=${first[$SHARD]}
+            NEIGHBOUR=$name
+        fi
+        if [[ -n $PAYER ]] && ((${#first[@]} == GIRO_SHARDS || ${#first[@]} >= 3)); then
+            break
+        fi
+    done
+    for name in "${PEOPLE[@]}"; do
+        if [[ -z $FAR && ${HOME_OF[$name]} != "${HOME_OF[$PAYER]}" ]]; then
+            FAR=$name
+        fi
+    done
+    [[ -n $FAR || $GIRO_SHARDS == 1 ]] || fail 'demo: no two of the names live on different shards'
+}
+
+total() {
+    local sum=0 account
+    for account in "${WORLD[@]}" "${PEOPLE[@]}"; do
+        sum=$((sum + $(balance "$account")))
+    done
+    echo "$sum"
+}
+
+fund() {
+    local name
+    for name in "${PEOPLE[@]}"; do
+        transfer "demo-$RUN-fund-$name" "${WORLD[${HOME_OF[$name]}]}" "$name" 10000
+        expect_status 201
+        expect 'the mode' "$(field .mode)" local
+    done
+    show '{state, mode, debit_account, credit_account, amount}'
+}
+
+pay_locally() {
+    local before
+    before=$(balance "$NEIGHBOUR")
+    transfer "demo-$RUN-local" "$PAYER" "$NEIGHBOUR" 1500
+    show '{id, state, mode, debit_shard, credit_shard}'
+    expect_status 201
+    expect 'the mode' "$(field .mode)" local
+    expect "the balance of $NEIGHBOUR" "$(balance "$NEIGHBOUR")" "$((before + 1500))"
+}
+
+pay_across() {
+    local payer_before far_before
+    payer_before=$(balance "$PAYER")
+    far_before=$(balance "$FAR")
+    transfer "demo-$RUN-2pc" "$PAYER" "$FAR" 2500
+    show '{id, state, mode, debit_shard, credit_shard}'
+    expect_status 201
+    expect 'the mode' "$(field .mode)" 2pc
+    TRANSFER=$(field .id)
+    expect "the balance of $PAYER" "$(balance "$PAYER")" "$((payer_before - 2500))"
+    expect "the balance of $FAR" "$(balance "$FAR")" "$((far_before + 2500))"
+    call GET "/v1/accounts/$FAR/entries?limit=1"
+    show '.items[0]'
+    expect 'the newest entry' "$(field '.items[0].transfer_id')" "$TRANSFER"
+}
+
+be_refused() {
+    local target=${FAR:-$NEIGHBOUR} amount
+    amount=$(($(balance "$target") + 1))
+    transfer "demo-$RUN-refused" "$target" "$PAYER" "$amount"
+    show '{status, code, state, transfer_id, detail}'
+    expect_status 422
+    expect 'the refusal' "$(field .code)" insufficient-funds
+}
+
+replay() {
+    local target=${FAR:-$NEIGHBOUR} key=2pc amount=2500 before
+    if [[ -z $FAR ]]; then
+        key=local amount=1500
+    fi
+    before=$(balance "$target")
+    transfer "demo-$RUN-$key" "$PAYER" "$target" "$amount"
+    show '{id, state}'
+    expect_status 200
+    grep -q -i '^Idempotent-Replayed: true$' <<<"$HEADERS" ||
+        fail 'demo: the answer does not say Idempotent-Replayed: true'
+    printf '  Idempotent-Replayed: true\n'
+    expect "the balance of $target" "$(balance "$target")" "$before"
+    transfer "demo-$RUN-$key" "$PAYER" "$target" 1
+    show '{status, code, differing_fields}'
+    expect_status 422
+    expect 'the code' "$(field .code)" idempotency-key-reused
+}
+
+# On every shard what accounts hold and what is clearing with other shards add up to nothing.
+show_books() {
+    local number dsn row clearing=0 psql=$POSTGRES_BIN/psql
+    local query='select currency, balances, clearing, difference from giro.books() order by 1'
+    printf '  %-10s %s\n' shard "$query"
+    for ((number = 1; number <= GIRO_SHARDS; number++)); do
+        dsn=GIRO_SHARD_${number}_DSN
+        while IFS='|' read -r -a row; do
+            printf '  %-10s %-8s %14s %14s %10s\n' "shard-$number" "${row[@]}"
+            expect "the difference on shard-$number" "${row[3]}" 0
+            [[ ${row[0]} != "$CURRENCY" ]] || clearing=$((clearing + row[2]))
+        done < <("$psql" -X -A -t -d "${!dsn}" -c "$query")
+    done
+    expect 'the sum of all clearing, which is what is in transit,' "$clearing" 0
+}
+
+# Scripts of this folder read the number of shards from here.
+DOWN="make down${GIRO_DIR:+ GIRO_DIR=$GIRO_DIR}"
+choose_user
+choose_directory
+export GIRO_DIR
+"$here/up.sh"
+load_settings
+# shellcheck source=/dev/null
+. "$GIRO_DIR/env"
+
+declare -A WORLD=() HOME_OF=()
+PEOPLE=() PAYER='' NEIGHBOUR='' FAR=''
+
+printf '\nGIRO_URL=%s\n' "$GIRO_URL"
+title "1. Money comes from accounts without a floor, one on each shard"
+find_worlds
+title "2. Accounts: the shard of each follows from its name, the answer says which"
+find_people
+TOTAL=$(total)
+title "3. Funding: 10,000 for each of them, from the world of their own shard"
+fund
+title "4. $PAYER pays $NEIGHBOUR 1,500: one shard (${HOME_OF[$PAYER]}), one local transaction"
+pay_locally
+if [[ -n $FAR ]]; then
+    title "5. $PAYER pays $FAR 2,500: ${HOME_OF[$PAYER]} to ${HOME_OF[$FAR]}, by two-phase commit"
+    pay_across
+fi
+title "6. Who has too little is refused, and the refusal sticks to its key"
+be_refused
+title "7. A repeated key moves nothing and gets the stored answer; for other content it is refused"
+replay
+title "8. The books: on each shard in SQL, and over the accounts used here by the API"
+show_books
+expect 'the total over all accounts of this walk' "$(total)" "$TOTAL"
+printf '  total over all accounts of this walk: %s before, %s now\n' "$TOTAL" "$(total)"
+
+title "All is as it should be. Giro goes on running:"
+cat <<END
+  $GIRO_URL/readyz          is it ready
+  $GIRO_URL/openapi.json    what it can do
+  . $GIRO_DIR/env           URLs, DSNs and pids for the shell
+  $DOWN                 stops it; make up finds the data again
+END
