@@ -59,11 +59,10 @@ $(OUT)/tests/%_test: tests/unit/%_test.c $(OUT)/libgiro.a
 test-unit: $(UNIT_TESTS:%=$(OUT)/tests/%) ## unit tests (cmocka)
 	@for test in $^; do $$test || exit 1; done
 
-<<<<<<< HEAD
 .PHONY: lint
 lint: ## layout, sizes, include rules, clang-tidy
 	@tests/lint.sh
-=======
+
 # ---- a cluster on this machine; variables: docker/up.sh ----------------------------------------------
 
 # Packages come first: without them nothing compiles. The sub-make starts when they are there.
@@ -96,4 +95,3 @@ $(OUT)/tests/integration/%: tests/integration/%.c $(HARNESS) $(wildcard tests/in
 .PHONY: test-integration
 test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
 	@for test in $(filter %_test,$^); do GIRO_BIN=$(CURDIR)/$(OUT)/girod $$test || exit 1; done
->>>>>>> 7e0e8bae6c05ac017e8495b9b3640e9133b0b32d
