@@ -34,25 +34,28 @@ help: ## list the targets
 -include $(DEPENDENCIES)
 
 $(OUT)/girod: $(OUT)/coordinator/main.o $(OUT)/libgiro.a
-	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 
 $(OUT)/libgiro.a: $(OBJECTS)
-	rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar rcs $@ $^
 
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@echo "  CC    $<"
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The SQL and the OpenAPI description travel inside the binary.
 $(OUT)/generated/embedded.c: coordinator/cluster/embed.sh $(SQL_FILES) $(wildcard coordinator/api/openapi.json)
 	@mkdir -p $(@D)
-	bash coordinator/cluster/embed.sh > $@
+	@bash coordinator/cluster/embed.sh > $@
 
 # ---- unit tests: one binary per module; fakes replace members of the archive ------------------------
 
 $(OUT)/tests/%_test: tests/unit/%_test.c $(OUT)/libgiro.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -o $@ $< \
+	@echo "  TEST  $<"
+	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -o $@ $< \
 	  $$(sed -n 's|^ \* Fakes: ||p' $<) $(OUT)/libgiro.a $(LDLIBS) -lcmocka
 
 .PHONY: test-unit
@@ -89,7 +92,8 @@ INTEGRATION_TESTS := $(patsubst tests/integration/%.c,%,$(sort $(wildcard tests/
 $(OUT)/tests/integration/%: tests/integration/%.c $(HARNESS) $(wildcard tests/integration/*.h) \
                             $(OUT)/libgiro.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/integration $(CFLAGS) -Wno-missing-prototypes -o $@ $< $(HARNESS) \
+	@echo "  TEST  $<"
+	@$(CC) $(CPPFLAGS) -Itests/integration $(CFLAGS) -Wno-missing-prototypes -o $@ $< $(HARNESS) \
 	  $(OUT)/libgiro.a $(LDLIBS) -lcmocka -lcurl -lpthread
 
 .PHONY: test-integration

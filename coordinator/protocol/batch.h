@@ -23,7 +23,6 @@ enum
     BATCH_PARTITIONS_MAX = 256,    /* per side; each costs a lock that a prepared leg keeps */
     BATCH_BYTES_MAX = 1024 * 1024, /* of the requests' texts */
     BATCH_PARAMETER_BYTES = 8 * 1024 * 1024, /* what the above can grow to in one message */
-    GID_MAX = 199,                           /* PostgreSQL refuses 200 */
 };
 
 typedef struct Protocol Protocol;

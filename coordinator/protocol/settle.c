@@ -233,7 +233,7 @@ static void cancel_compose(Side *side)
         PgParams *params = protocol_params(batch->protocol);
         pg_params_reset(params);
         pg_params_int4(params, side->backend_pid);
-        pg_params_int8(params, side->backend_start_us);
+        pg_params_timestamp_us(params, side->backend_start_us);
         session_add(side->session, STATEMENT_END_SESSION, params);
         session_sync(side->session);
     }
