@@ -213,14 +213,15 @@ static void on_answer(void *context, const PgAnswer *answers, size_t count,
 {
     Running *running = context;
     (void)transaction;
-    ASSERT(count == 1);
-    switch (answers[0].kind)
+    ASSERT(count > 0);
+    const PgAnswer *answer = &answers[count - 1];
+    switch (answer->kind)
     {
     case PG_DONE:
-        settle_rows(running, answers[0].rows);
+        settle_rows(running, answer->rows);
         break;
     case PG_ERROR:
-        settle_error(running, &answers[0]);
+        settle_error(running, answer);
         break;
     case PG_SKIPPED:
     case PG_LOST:
