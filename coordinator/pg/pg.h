@@ -56,6 +56,8 @@ void pg_params_int8(PgParams *params, int64_t value);
 void pg_params_text(PgParams *params, const char *value); /* NULL = SQL null */
 void pg_params_bytes(PgParams *params, const void *value, size_t length);
 void pg_params_uuid(PgParams *params, const uint8_t value[16]);
+/* A timestamptz, in microseconds since the Unix epoch. */
+void pg_params_timestamp_us(PgParams *params, int64_t value);
 
 typedef enum PgElement
 {

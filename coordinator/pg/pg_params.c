@@ -134,6 +134,11 @@ void pg_params_uuid(PgParams *params, const uint8_t value[16])
     add(params, value, 16);
 }
 
+void pg_params_timestamp_us(PgParams *params, int64_t value)
+{
+    pg_params_int8(params, value - PG_EPOCH_DIFFERENCE_US);
+}
+
 void pg_params_array(PgParams *params, PgElement element, size_t count)
 {
     add(params, "", 0);

@@ -12,6 +12,9 @@ enum
     PG_PARAMS_NULL = -1, /* as a length */
 };
 
+/* Between 1970-01-01, the Unix epoch, and 2000-01-01, that of Postgres. */
+#define PG_EPOCH_DIFFERENCE_US INT64_C(946684800000000)
+
 struct PgParams
 {
     size_t max_bytes;

@@ -3,15 +3,12 @@
  * width than asked for means that the statement table and the SQL function disagree: a bug, which
  * stops the process.
  */
-#include "pg/pg.h"
+#include "pg/pg_params.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
 #include <libpq-fe.h>
 #include <string.h>
-
-/* Between 1970-01-01, the Unix epoch, and 2000-01-01, that of Postgres. */
-static const int64_t epoch_difference_us = INT64_C(946684800000000);
 
 static const PGresult *result_of(const PgRows *rows)
 {
@@ -69,7 +66,7 @@ int64_t pg_int8(const PgRows *rows, size_t row, size_t column)
 
 int64_t pg_timestamp_us(const PgRows *rows, size_t row, size_t column)
 {
-    return pg_int8(rows, row, column) + epoch_difference_us;
+    return pg_int8(rows, row, column) + PG_EPOCH_DIFFERENCE_US;
 }
 
 const uint8_t *pg_uuid(const PgRows *rows, size_t row, size_t column)

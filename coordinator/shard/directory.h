@@ -7,6 +7,10 @@
  *
  * An account id is turned into a *route*, a byte string, by the keyspace with the longest matching
  * prefix; the partition whose half-open range [lo, hi) holds the route owns the account (route.h).
+ *
+ * A copy is read in one snapshot and replaces the one at hand only if it is sound: same cluster,
+ * known format, every range of every keyspace covered once, every owner known, no ordinal changed.
+ * Shard objects are kept from copy to copy; a shard that left the directory is only listed no more.
  */
 #ifndef GIRO_DIRECTORY_H
 #define GIRO_DIRECTORY_H
@@ -15,6 +19,11 @@
 #include "shard/shard.h"
 
 typedef struct Directory Directory;
+
+enum
+{
+    DIRECTORY_REFRESH_MAX = 4096,
+};
 
 typedef struct DirectoryOptions
 {
@@ -35,7 +44,7 @@ typedef enum TransferMode
 const char *mode_name(TransferMode mode);
 bool mode_parse(const char *name, TransferMode *ret_mode) ATTR_MUST_USE;
 
-/* Where an account lives, by the copy at hand. */
+/* Where an account lives, by the copy at hand. The shard object lives as long as the directory. */
 typedef struct Location
 {
     Shard *shard;
@@ -55,10 +64,10 @@ bool directory_is_reachable(const Directory *directory);
 int64_t directory_version(const Directory *directory);
 const char *directory_cluster(const Directory *directory); /* name; "" until loaded */
 
-/* Calls done once, in a later turn, when a fresh copy has arrived (true) or could not be had within
- * deadline_ms (false). Requests that come while a refresh runs share the one after it. At most
- * DIRECTORY_REFRESH_MAX are remembered; more answer false at once (in a later turn). The done
- * context must outlive the call. */
+/* Calls done once, in a later turn, when a copy whose reading began after this call is in use
+ * (true), or when none could be had within deadline_ms (false). Requests that come while a refresh
+ * runs share the one after it. At most DIRECTORY_REFRESH_MAX wait; more are answered false in the
+ * next turn. The done context must outlive the call. */
 typedef void (*DirectoryRefreshed)(void *context, bool fresh);
 void directory_refresh(Directory *directory, uint64_t deadline_ms, DirectoryRefreshed done,
                        void *context);

@@ -2,11 +2,15 @@
  * One shard as the coordinator sees it: a bounded pool of verified sessions, and whether the shard
  * can be used at all.
  *
- * A shard is *usable* while it is connected and answers in time. A missed deadline or a failed
- * connect makes it *suspect*: no batch takes locks anywhere for its sake until a ping on it is
- * answered (a background session with back-off 50 ms … 1 s sees to that, also when idle). Sessions
- * for settling (verdict, COMMIT PREPARED, ROLLBACK PREPARED) have a place of their own in the pool,
- * so that traffic can never starve them, and are granted for suspect shards too.
+ * A shard is *usable* while it is connected and answers in time. A missed deadline, the loss of the
+ * last connection or a failed connect makes it *suspect*: no batch takes locks anywhere for its
+ * sake until a probe succeeds. A probe is a new session, verified and made to commit something,
+ * tried in the background with back-off 50 ms … 1 s, also when idle. (A connect that fails while
+ * other sessions work only delays the next one: the server's max_connections may be used up.)
+ *
+ * Sessions for settling (verdict, COMMIT PREPARED, ROLLBACK PREPARED) have a place of their own in
+ * the pool, so that traffic can never starve them, may use any other idle session besides, and are
+ * granted for suspect shards too.
  *
  * The pool grants sessions first come, first served. Whoever needs sessions of two shards takes
  * them in ascending order of the shards' ordinals (ground rule of the lock order).
@@ -41,10 +45,15 @@ typedef enum SessionPurpose
     SESSION_SETTLE,
 } SessionPurpose;
 
-/* Strings of the options are copied. Starts to connect at once. */
+/* Strings of the options are copied. Starts to connect at once; not usable before that succeeded.
+ */
 Shard *shard_new(Loop *loop, const ShardOptions *options);
 /* Closes all sessions; nobody may hold or wait for one. Accepts NULL. */
 void shard_free(Shard *shard);
+
+/* Goes over to another server address, unless it is the same: the shard is suspect until a session
+ * there is verified; idle sessions are closed, held ones when they are released. */
+void shard_set_dsn(Shard *shard, const char *dsn);
 
 const char *shard_name(const Shard *shard);
 int shard_ordinal(const Shard *shard);

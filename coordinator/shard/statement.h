@@ -3,11 +3,23 @@
  * stands in statement.c. Calls of participant functions are prepared once per session; transaction
  * control is sent as it is. The parameters of a call are those of the function in
  * participants/<name>.sql, in order.
+ *
+ * statement_timeout is 0 for the session, because it would cut the wait of COMMIT PREPARED for a
+ * standby. Calls get it for their own transaction instead: session.c puts STATEMENT_LIMIT before
+ * the first call of each transaction, in the same write. That is one small message where setting
+ * and resetting it around COMMIT PREPARED would be two, with two more Syncs; it keeps no state
+ * between groups, and there is no moment in which a lost reply leaves a wrong value behind.
  */
 #ifndef GIRO_STATEMENT_H
 #define GIRO_STATEMENT_H
 
 #include <stdbool.h>
+
+enum
+{
+    FORMAT_VERSION = 1, /* of the tables, of shards and directory alike */
+    GID_MAX = 199,      /* Postgres' limit */
+};
 
 typedef enum Statement
 {
@@ -18,6 +30,11 @@ typedef enum Statement
     STATEMENT_PREPARE,           /* PREPARE TRANSACTION '<gid>' */
     STATEMENT_COMMIT_PREPARED,   /* COMMIT PREPARED '<gid>' */
     STATEMENT_ROLLBACK_PREPARED, /* ROLLBACK PREPARED '<gid>' */
+
+    /* the session itself */
+    STATEMENT_SESSION,
+    STATEMENT_PING,  /* commits, so that it is answered only by a server that can */
+    STATEMENT_LIMIT, /* statement_timeout for the rest of the transaction */
 
     /* participants */
     STATEMENT_LOCK,
@@ -35,17 +52,35 @@ typedef enum Statement
     STATEMENT_ACCOUNT_PATCH,
     STATEMENT_ACCOUNT_ENTRIES,
 
+    /* the directory: never prepared */
+    STATEMENT_BEGIN_SNAPSHOT, /* BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY */
+    STATEMENT_READ_CLUSTER,
+    STATEMENT_READ_SHARDS,
+    STATEMENT_READ_KEYSPACES,
+    STATEMENT_READ_PARTITIONS,
+
     STATEMENT_COUNT,
 } Statement;
+
+typedef enum StatementKind
+{
+    STATEMENT_IS_PLAIN,     /* sent as it is */
+    STATEMENT_IS_CALL,      /* prepared in every shard session; limited by statement_timeout */
+    STATEMENT_IS_PREPARED,  /* prepared in every shard session; not limited */
+    STATEMENT_IS_GID,       /* sql is a prefix; a quoted gid is appended */
+    STATEMENT_IS_DIRECTORY, /* sent as it is, to the directory only */
+} StatementKind;
 
 typedef struct StatementRow
 {
     const char *name; /* "lock": also the name of the prepared statement and of the SQL function */
+    StatementKind kind;
     const char *sql;
-    bool prepared;  /* prepared at the start of every shard session */
-    bool takes_gid; /* sql is a prefix; a quoted gid is appended */
 } StatementRow;
 
 const StatementRow *statement_row(Statement statement);
+
+/* Is it prepared at the start of every shard session? */
+bool statement_is_prepared(Statement statement);
 
 #endif

@@ -1,0 +1,457 @@
+/*
+ * See directory.h. The copy itself and the look-ups in it are routing.c; this file fetches it.
+ *
+ * Fetching is a small cycle: connect if need be, read everything in one snapshot, use or refuse it.
+ * A fetch starts when somebody waits for one or the poll is due, and is repeated with back-off as
+ * long as somebody waits or nothing is loaded. Each waiter has its own deadline and is satisfied
+ * only by a fetch that began after it had asked.
+ */
+#include "shard/directory.h"
+
+#include "base/log.h"
+#include "shard/routing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+enum
+{
+    BACK_OFF_FIRST_MS = 50,
+    BACK_OFF_MAX_MS = 1000,
+    TROUBLE_MAX = 256,
+    FETCH_MESSAGES = 6,
+};
+
+typedef struct Waiter
+{
+    TAILQ_ENTRY(Waiter) link;
+    uint64_t deadline_at_ms;
+    bool in_fetch; /* the fetch under way began after it had asked */
+    DirectoryRefreshed done;
+    void *context;
+} Waiter;
+
+/* Names that callers may hold as long as the directory lives. */
+typedef struct KeptName
+{
+    SLIST_ENTRY(KeptName) link;
+    char text[];
+} KeptName;
+
+struct Directory
+{
+    Loop *loop;
+    char *dsn;
+    ShardOptions session;
+    uint64_t poll_ms;
+
+    Pg *pg;
+    bool fetching;
+    bool reachable;
+    char trouble[TROUBLE_MAX]; /* what was logged last; "" while all is well */
+    uint64_t back_off_ms;
+    LoopTimer *next_fetch;
+    LoopTimer *deadline;
+    LoopTask settle;
+    TAILQ_HEAD(, Waiter) waiters;
+    size_t waiting;
+
+    Routing *routing; /* NULL until loaded */
+    Shard **shards;   /* all that were ever listed */
+    size_t known;
+    Shard **listed;        /* by place in the routing */
+    const char **prefixes; /* of the keyspaces, by place in the routing; kept names */
+    SLIST_HEAD(, KeptName) names;
+};
+
+static const char *const mode_names[MODE_COUNT] = {"auto", "local", "2pc", "saga"};
+
+const char *mode_name(TransferMode mode)
+{
+    ASSERT(mode >= 0 && mode < MODE_COUNT);
+    return mode_names[mode];
+}
+
+bool mode_parse(const char *name, TransferMode *ret_mode)
+{
+    for (int mode = 0; mode < MODE_COUNT; mode++)
+    {
+        if (strcmp(name, mode_names[mode]) == 0)
+        {
+            *ret_mode = (TransferMode)mode;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- putting a copy into use ----------------------------------------------------------------- */
+
+static const char *keep_name(Directory *directory, const char *text)
+{
+    KeptName *name;
+    SLIST_FOREACH(name, &directory->names, link)
+    {
+        if (strcmp(name->text, text) == 0)
+            return name->text;
+    }
+    name = base_malloc(sizeof *name + strlen(text) + 1);
+    strcpy(name->text, text);
+    SLIST_INSERT_HEAD(&directory->names, name, link);
+    return name->text;
+}
+
+static Shard *known_shard(const Directory *directory, const char *name)
+{
+    for (size_t i = 0; i < directory->known; i++)
+    {
+        if (strcmp(shard_name(directory->shards[i]), name) == 0)
+            return directory->shards[i];
+    }
+    return NULL;
+}
+
+static bool fits_what_is_known(const Directory *directory, const Routing *routing, Error *error)
+{
+    if (directory->routing != NULL && strcmp(directory->routing->cluster, routing->cluster) != 0)
+        return error_set(error, ERROR_SETUP, "it is now of cluster %s, not %s", routing->cluster,
+                         directory->routing->cluster);
+    for (size_t i = 0; i < routing->shard_count; i++)
+    {
+        const RoutingShard *listed = &routing->shards[i];
+        const Shard *shard = known_shard(directory, listed->name);
+        if (shard != NULL && shard_ordinal(shard) != listed->ordinal)
+            return error_set(error, ERROR_SETUP, "the ordinal of shard %s changed from %d to %d",
+                             listed->name, shard_ordinal(shard), listed->ordinal);
+    }
+    return true;
+}
+
+static Shard *open_shard(Directory *directory, const Routing *routing, const RoutingShard *listed)
+{
+    Shard *shard = known_shard(directory, listed->name);
+    if (shard != NULL)
+    {
+        shard_set_dsn(shard, listed->dsn);
+        return shard;
+    }
+    ShardOptions options = directory->session;
+    options.cluster = routing->cluster;
+    options.name = listed->name;
+    options.ordinal = listed->ordinal;
+    options.dsn = listed->dsn;
+    directory->shards =
+        base_realloc(directory->shards, (directory->known + 1) * sizeof *directory->shards);
+    shard = shard_new(directory->loop, &options);
+    directory->shards[directory->known++] = shard;
+    return shard;
+}
+
+static void use(Directory *directory, Routing *routing)
+{
+    if (directory->routing == NULL || directory->routing->version != routing->version)
+        log_info("directory version=%lld shards=%zu partitions=%zu", (long long)routing->version,
+                 routing->shard_count, routing->partition_count);
+    directory->listed =
+        base_realloc(directory->listed, routing->shard_count * sizeof *directory->listed);
+    for (size_t i = 0; i < routing->shard_count; i++)
+        directory->listed[i] = open_shard(directory, routing, &routing->shards[i]);
+    directory->prefixes =
+        base_realloc(directory->prefixes, routing->keyspace_count * sizeof *directory->prefixes);
+    for (size_t i = 0; i < routing->keyspace_count; i++)
+        directory->prefixes[i] = keep_name(directory, routing->keyspaces[i].prefix);
+    routing_free(directory->routing);
+    directory->routing = routing;
+}
+
+/* ---- waiters --------------------------------------------------------------------------------- */
+
+static void tell(Directory *directory, Waiter *waiter, bool fresh)
+{
+    TAILQ_REMOVE(&directory->waiters, waiter, link);
+    directory->waiting--;
+    waiter->done(waiter->context, fresh);
+    free(waiter);
+}
+
+static void tell_satisfied(Directory *directory)
+{
+    size_t rounds = directory->waiting;
+    Waiter *waiter = TAILQ_FIRST(&directory->waiters);
+    while (waiter != NULL && rounds-- > 0)
+    {
+        Waiter *next = TAILQ_NEXT(waiter, link);
+        if (waiter->in_fetch)
+            tell(directory, waiter, true);
+        waiter = next;
+    }
+}
+
+static void start_fetch(Directory *directory);
+
+/* Gives up on waiters whose time is over, and sees to it that somebody works for the others. */
+static void settle(void *context)
+{
+    Directory *directory = context;
+    uint64_t now_ms = loop_now_ms(directory->loop);
+    uint64_t earliest_ms = UINT64_MAX;
+    size_t rounds = directory->waiting;
+    Waiter *waiter = TAILQ_FIRST(&directory->waiters);
+    while (waiter != NULL && rounds-- > 0)
+    {
+        Waiter *next = TAILQ_NEXT(waiter, link);
+        if (waiter->deadline_at_ms <= now_ms)
+            tell(directory, waiter, false);
+        waiter = next;
+    }
+    TAILQ_FOREACH (waiter, &directory->waiters, link)
+    {
+        if (waiter->deadline_at_ms < earliest_ms)
+            earliest_ms = waiter->deadline_at_ms;
+    }
+    if (earliest_ms == UINT64_MAX)
+    {
+        loop_timer_stop(directory->deadline);
+        return;
+    }
+    loop_timer_start(directory->deadline, earliest_ms > now_ms ? earliest_ms - now_ms : 0);
+    bool backing_off = directory->back_off_ms > BACK_OFF_FIRST_MS;
+    if (!directory->fetching && !backing_off)
+        start_fetch(directory);
+}
+
+static void deadline_passed(void *context)
+{
+    Directory *directory = context;
+    loop_post(directory->loop, &directory->settle);
+}
+
+void directory_refresh(Directory *directory, uint64_t deadline_ms, DirectoryRefreshed done,
+                       void *context)
+{
+    Waiter *waiter = base_calloc(1, sizeof *waiter);
+    bool too_many = directory->waiting >= DIRECTORY_REFRESH_MAX;
+    waiter->deadline_at_ms = too_many ? 0 : loop_now_ms(directory->loop) + deadline_ms;
+    waiter->done = done;
+    waiter->context = context;
+    TAILQ_INSERT_TAIL(&directory->waiters, waiter, link);
+    directory->waiting++;
+    loop_post(directory->loop, &directory->settle);
+}
+
+/* ---- the fetch ------------------------------------------------------------------------------- */
+
+static void fetch_failed(Directory *directory, const char *why)
+{
+    if (strcmp(directory->trouble, why) != 0)
+        log_warn("directory cannot be read: %s", why);
+    snprintf(directory->trouble, sizeof directory->trouble, "%s", why);
+    pg_close(directory->pg);
+    directory->pg = NULL;
+    directory->fetching = false;
+    loop_timer_start(directory->next_fetch, directory->back_off_ms);
+    directory->back_off_ms *= 2;
+    if (directory->back_off_ms > BACK_OFF_MAX_MS)
+        directory->back_off_ms = BACK_OFF_MAX_MS;
+}
+
+static void fetch_done(Directory *directory, Routing *routing)
+{
+    use(directory, routing);
+    directory->trouble[0] = '\0';
+    directory->fetching = false;
+    directory->back_off_ms = BACK_OFF_FIRST_MS;
+    loop_timer_start(directory->next_fetch, directory->poll_ms);
+    tell_satisfied(directory);
+    loop_post(directory->loop, &directory->settle);
+}
+
+static void read_done(void *context, const PgAnswer *answers, size_t count,
+                      PgTransaction transaction)
+{
+    Directory *directory = context;
+    Error error;
+    (void)transaction;
+    directory->reachable = answers[0].kind == PG_DONE;
+    for (size_t i = 0; i < count; i++)
+    {
+        if (answers[i].kind != PG_DONE)
+        {
+            fetch_failed(directory, answers[i].text);
+            return;
+        }
+    }
+    RoutingSource source = {answers[1].rows, answers[2].rows, answers[3].rows, answers[4].rows};
+    Routing *routing = routing_new(&source, &error);
+    if (routing != NULL && fits_what_is_known(directory, routing, &error))
+    {
+        fetch_done(directory, routing);
+        return;
+    }
+    routing_free(routing);
+    fetch_failed(directory, error.text);
+}
+
+static void read_all(Directory *directory)
+{
+    static const Statement statements[FETCH_MESSAGES] = {
+        STATEMENT_BEGIN_SNAPSHOT, STATEMENT_READ_CLUSTER,    STATEMENT_READ_SHARDS,
+        STATEMENT_READ_KEYSPACES, STATEMENT_READ_PARTITIONS, STATEMENT_COMMIT,
+    };
+    pg_group_begin(directory->pg);
+    for (size_t i = 0; i < FETCH_MESSAGES; i++)
+        pg_group_sql(directory->pg, statement_row(statements[i])->sql, NULL);
+    pg_group_send(directory->pg, directory->session.connect_deadline_ms, read_done, directory);
+}
+
+static void connected(void *context, bool is_connected, const char *text)
+{
+    Directory *directory = context;
+    directory->reachable = is_connected;
+    if (is_connected)
+        read_all(directory);
+    else
+        fetch_failed(directory, text);
+}
+
+/* A connection that was lost while idle is only found here; nothing was read over it yet, so that a
+ * new one is opened instead. */
+static void start_fetch(Directory *directory)
+{
+    Waiter *waiter;
+    directory->fetching = true;
+    loop_timer_stop(directory->next_fetch);
+    TAILQ_FOREACH (waiter, &directory->waiters, link)
+        waiter->in_fetch = true;
+    if (directory->pg != NULL && pg_is_open(directory->pg))
+    {
+        read_all(directory);
+        return;
+    }
+    pg_close(directory->pg);
+    directory->pg = pg_connect(directory->loop, directory->dsn,
+                               directory->session.connect_deadline_ms, connected, directory);
+}
+
+static void fetch_due(void *context)
+{
+    Directory *directory = context;
+    if (!directory->fetching)
+        start_fetch(directory);
+}
+
+/* ---- life and look-ups ----------------------------------------------------------------------- */
+
+Directory *directory_new(Loop *loop, const DirectoryOptions *options)
+{
+    Directory *directory = base_calloc(1, sizeof *directory);
+    directory->loop = loop;
+    directory->dsn = base_strdup(options->dsn);
+    directory->session = options->session;
+    directory->poll_ms = options->poll_ms;
+    directory->back_off_ms = BACK_OFF_FIRST_MS;
+    directory->next_fetch = loop_timer_new(loop, fetch_due, directory);
+    directory->deadline = loop_timer_new(loop, deadline_passed, directory);
+    directory->settle = (LoopTask){.run = settle, .context = directory};
+    TAILQ_INIT(&directory->waiters);
+    SLIST_INIT(&directory->names);
+    loop_timer_start(directory->next_fetch, 0);
+    return directory;
+}
+
+void directory_free(Directory *directory)
+{
+    if (directory == NULL)
+        return;
+    ASSERT(directory->waiting == 0);
+    pg_close(directory->pg);
+    for (size_t i = 0; i < directory->known; i++)
+        shard_free(directory->shards[i]);
+    for (KeptName *name; (name = SLIST_FIRST(&directory->names)) != NULL;)
+    {
+        SLIST_REMOVE_HEAD(&directory->names, link);
+        free(name);
+    }
+    loop_unpost(directory->loop, &directory->settle);
+    loop_timer_free(directory->next_fetch);
+    loop_timer_free(directory->deadline);
+    routing_free(directory->routing);
+    free(directory->shards);
+    free(directory->listed);
+    free(directory->prefixes);
+    free(directory->dsn);
+    free(directory);
+}
+
+bool directory_is_loaded(const Directory *directory)
+{
+    return directory->routing != NULL;
+}
+
+bool directory_is_reachable(const Directory *directory)
+{
+    return directory->reachable;
+}
+
+int64_t directory_version(const Directory *directory)
+{
+    return directory->routing != NULL ? directory->routing->version : 0;
+}
+
+const char *directory_cluster(const Directory *directory)
+{
+    return directory->routing != NULL ? directory->routing->cluster : "";
+}
+
+bool directory_locate(const Directory *directory, const char *account_id, Location *ret_location)
+{
+    const Routing *routing = directory->routing;
+    if (routing == NULL)
+        return false;
+    const RoutingKeyspace *keyspace = routing_keyspace(routing, account_id);
+    Location location = {
+        .default_mode = keyspace->default_mode,
+        .keyspace = directory->prefixes[keyspace - routing->keyspaces],
+    };
+    route_make(keyspace->kind, account_id, &location.route);
+    const RoutingPartition *partition = routing_partition(routing, keyspace, &location.route);
+    location.shard = directory->listed[partition->shard];
+    location.partition = partition->id;
+    location.epoch = partition->epoch;
+    *ret_location = location;
+    return true;
+}
+
+size_t directory_shard_count(const Directory *directory)
+{
+    return directory->routing != NULL ? directory->routing->shard_count : 0;
+}
+
+Shard *directory_shard(const Directory *directory, size_t position)
+{
+    ASSERT(position < directory_shard_count(directory));
+    return directory->listed[position];
+}
+
+Shard *directory_shard_by_name(const Directory *directory, const char *name)
+{
+    return known_shard(directory, name);
+}
+
+size_t directory_candidates(const Directory *directory, const uint8_t transfer_id[16],
+                            Shard **ret_shards, size_t max)
+{
+    bool marks[ROUTING_SHARDS_MAX] = {false};
+    size_t count = 0;
+    if (directory->routing == NULL)
+        return 0;
+    routing_candidates(directory->routing, transfer_id, marks);
+    for (size_t i = 0; i < directory->routing->shard_count && count < max; i++)
+    {
+        if (marks[i])
+            ret_shards[count++] = directory->listed[i];
+    }
+    return count;
+}

@@ -1,0 +1,86 @@
+/*
+ * See statement.h. Every parameter is cast, since parameters travel in binary and must have the
+ * types that they are written in.
+ */
+#include "shard/statement.h"
+
+#include "base/base.h"
+
+static const StatementRow rows[STATEMENT_COUNT] = {
+    [STATEMENT_BEGIN] = {"begin", STATEMENT_IS_PLAIN, "BEGIN ISOLATION LEVEL READ COMMITTED"},
+    [STATEMENT_COMMIT] = {"commit", STATEMENT_IS_PLAIN, "COMMIT"},
+    [STATEMENT_ROLLBACK] = {"rollback", STATEMENT_IS_PLAIN, "ROLLBACK"},
+    [STATEMENT_PREPARE] = {"prepare", STATEMENT_IS_GID, "PREPARE TRANSACTION "},
+    [STATEMENT_COMMIT_PREPARED] = {"commit_prepared", STATEMENT_IS_GID, "COMMIT PREPARED "},
+    [STATEMENT_ROLLBACK_PREPARED] = {"rollback_prepared", STATEMENT_IS_GID, "ROLLBACK PREPARED "},
+
+    [STATEMENT_SESSION] = {"session", STATEMENT_IS_PLAIN,
+                           "select * from giro.session($1::int, $2::int, $3::int)"},
+    [STATEMENT_PING] = {"ping", STATEMENT_IS_PLAIN,
+                        "select pg_logical_emit_message(true, 'giro', '')"},
+    [STATEMENT_LIMIT] = {"limit", STATEMENT_IS_PREPARED,
+                         "select set_config('statement_timeout', $1::text, true)"},
+
+    [STATEMENT_LOCK] = {"lock", STATEMENT_IS_CALL,
+                        "select * from giro.lock($1::int[], $2::bigint[], $3::text[],"
+                        " $4::bytea[], $5::int[], $6::boolean)"},
+    [STATEMENT_APPLY] = {"apply", STATEMENT_IS_CALL,
+                         "select giro.apply($1::uuid, $2::text, $3::text, $4::text, $5::text,"
+                         " $6::text, $7::int, $8::text[], $9::bigint[], $10::bigint[],"
+                         " $11::int[], $12::uuid[], $13::text[], $14::bigint[], $15::bigint[],"
+                         " $16::bigint[], $17::text[], $18::text[])"},
+    [STATEMENT_RECORD] = {"record", STATEMENT_IS_CALL,
+                          "select * from giro.record($1::uuid, $2::text, $3::text, $4::uuid[],"
+                          " $5::text[], $6::bytea[], $7::text[], $8::bytea[], $9::text[],"
+                          " $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],"
+                          " $15::text[])"},
+    [STATEMENT_FINISH] = {"finish", STATEMENT_IS_CALL, "select giro.finish($1::uuid[])"},
+    [STATEMENT_VERDICT] = {"verdict", STATEMENT_IS_CALL,
+                           "select giro.verdict($1::uuid, $2::text, $3::text, $4::text,"
+                           " $5::text)"},
+    [STATEMENT_LEG_EXISTS] = {"leg_exists", STATEMENT_IS_CALL, "select giro.leg_exists($1::uuid)"},
+    [STATEMENT_PREPARED_EXISTS] = {"prepared_exists", STATEMENT_IS_CALL,
+                                   "select giro.prepared_exists($1::text)"},
+    [STATEMENT_END_SESSION] = {"end_session", STATEMENT_IS_CALL,
+                               "select giro.end_session($1::int, $2::timestamptz)"},
+    [STATEMENT_MISSING_LEG] = {"missing_leg", STATEMENT_IS_CALL,
+                               "select giro.missing_leg($1::uuid, $2::text)"},
+    [STATEMENT_TRANSFERS_BY_ID] = {"transfers_by_id", STATEMENT_IS_CALL,
+                                   "select * from giro.transfers_by_id($1::uuid[])"},
+    [STATEMENT_ACCOUNT_CREATE] = {"account_create", STATEMENT_IS_CALL,
+                                  "select * from giro.account_create($1::int, $2::bigint,"
+                                  " $3::text, $4::bytea, $5::text, $6::bigint, $7::boolean,"
+                                  " $8::text)"},
+    [STATEMENT_ACCOUNT_GET] = {"account_get", STATEMENT_IS_CALL,
+                               "select * from giro.account_get($1::int, $2::bigint, $3::text,"
+                               " $4::bytea)"},
+    [STATEMENT_ACCOUNT_PATCH] = {"account_patch", STATEMENT_IS_CALL,
+                                 "select * from giro.account_patch($1::int, $2::bigint,"
+                                 " $3::text, $4::bytea, $5::text, $6::bigint, $7::boolean)"},
+    [STATEMENT_ACCOUNT_ENTRIES] = {"account_entries", STATEMENT_IS_CALL,
+                                   "select * from giro.account_entries($1::int, $2::bigint,"
+                                   " $3::text, $4::bytea, $5::bigint, $6::int)"},
+
+    [STATEMENT_BEGIN_SNAPSHOT] = {"begin_snapshot", STATEMENT_IS_DIRECTORY,
+                                  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
+    [STATEMENT_READ_CLUSTER] = {"read_cluster", STATEMENT_IS_DIRECTORY,
+                                "select * from giro_directory.read_cluster()"},
+    [STATEMENT_READ_SHARDS] = {"read_shards", STATEMENT_IS_DIRECTORY,
+                               "select * from giro_directory.read_shards()"},
+    [STATEMENT_READ_KEYSPACES] = {"read_keyspaces", STATEMENT_IS_DIRECTORY,
+                                  "select * from giro_directory.read_keyspaces()"},
+    [STATEMENT_READ_PARTITIONS] = {"read_partitions", STATEMENT_IS_DIRECTORY,
+                                   "select * from giro_directory.read_partitions()"},
+};
+
+const StatementRow *statement_row(Statement statement)
+{
+    ASSERT(statement >= 0 && statement < STATEMENT_COUNT);
+    return &rows[statement];
+}
+
+bool statement_is_prepared(Statement statement)
+{
+    StatementKind kind = statement_row(statement)->kind;
+    return kind == STATEMENT_IS_CALL || kind == STATEMENT_IS_PREPARED;
+}
