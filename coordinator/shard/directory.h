@@ -15,6 +15,7 @@
 #ifndef GIRO_DIRECTORY_H
 #define GIRO_DIRECTORY_H
 
+#include "shard/mode.h"
 #include "shard/route.h"
 #include "shard/shard.h"
 
@@ -32,17 +33,6 @@ typedef struct DirectoryOptions
         session; /* limits for the shards' sessions; cluster, name, ordinal and dsn are ignored */
     uint64_t poll_ms;
 } DirectoryOptions;
-
-typedef enum TransferMode
-{
-    MODE_AUTO, /* only as a wish */
-    MODE_LOCAL,
-    MODE_2PC,
-    MODE_SAGA,
-    MODE_COUNT,
-} TransferMode;
-const char *mode_name(TransferMode mode);
-bool mode_parse(const char *name, TransferMode *ret_mode) ATTR_MUST_USE;
 
 /* Where an account lives, by the copy at hand. The shard object lives as long as the directory. */
 typedef struct Location
