@@ -1,0 +1,119 @@
+/* See bank.h. */
+#include "bank.h"
+
+#include "check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum
+{
+    NAMES_TRIED_MAX = 400,
+    KEYS = 64,
+};
+
+static void create(Client *client, const char *name, bool limited, Response *ret_response)
+{
+    char body[256];
+    snprintf(body, sizeof body, "{\"id\":\"%s\",\"currency\":\"EUR\"%s}", name,
+             limited ? "" : ",\"floor\":null");
+    Request request = {.path = "/v1/accounts", .body = body};
+    client_call(client, &request, ret_response);
+    if (ret_response->status != 200)
+        response_expect(ret_response, 201, NULL);
+}
+
+/* Where an id lives follows from its hash: names are tried until one lives on the shard. */
+static void open_on(Client *client, int shard, const char *prefix, bool limited, AccountName ret_name)
+{
+    static int counter;
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, "shard-%d", shard);
+    for (int i = 0; i < NAMES_TRIED_MAX; i++)
+    {
+        Response response;
+        snprintf(ret_name, sizeof(AccountName), "%s-%d-%d", prefix, shard,
+                 limited ? ++counter : i);
+        create(client, ret_name, limited, &response);
+        bool found = strcmp(response_string(&response, "route.shard"), wanted) == 0;
+        response_done(&response);
+        if (found)
+            return;
+    }
+    fail_msg("no name lives on %s", wanted);
+}
+
+void bank_world(Client *client, int shard, AccountName ret_name)
+{
+    open_on(client, shard, "world", false, ret_name);
+}
+
+void bank_open(Client *client, int shard, int64_t balance, AccountName ret_name)
+{
+    AccountName world;
+    static int counter;
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "t%d", ++counter);
+    open_on(client, shard, prefix, balance >= 0, ret_name);
+    if (balance <= 0)
+        return;
+    bank_world(client, shard, world);
+    Payment funding = {world, ret_name, balance, bank_key()};
+    bank_expect(client, &funding, 201, NULL, NULL);
+}
+
+int64_t bank_balance(Client *client, const char *account)
+{
+    char path[160];
+    Response response;
+    snprintf(path, sizeof path, "/v1/accounts/%s", account);
+    client_call(client, &(Request){.path = path}, &response);
+    response_expect(&response, 200, NULL);
+    int64_t balance = response_integer(&response, "balance");
+    response_done(&response);
+    return balance;
+}
+
+char *bank_body(const Payment *payment)
+{
+    char *body;
+    int length = asprintf(&body,
+                          "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"amount\":%" PRId64
+                          ",\"currency\":\"EUR\"}",
+                          payment->debit, payment->credit, payment->amount);
+    assert_true(length > 0);
+    return body;
+}
+
+void bank_pay(Client *client, const Payment *payment, Response *ret_response)
+{
+    char *body = bank_body(payment);
+    Request request = {.path = "/v1/transfers", .body = body, .key = payment->key};
+    client_call(client, &request, ret_response);
+    free(body);
+}
+
+void bank_expect(Client *client, const Payment *payment, int status, const char *code,
+                 char ret_id[UUID_TEXT_MAX + 1])
+{
+    Response response;
+    bank_pay(client, payment, &response);
+    response_expect(&response, status, code);
+    if (ret_id != NULL)
+    {
+        const char *field = status < 300 ? "id" : "transfer_id";
+        snprintf(ret_id, UUID_TEXT_MAX + 1, "%s", response_string(&response, field));
+    }
+    response_done(&response);
+}
+
+const char *bank_key(void)
+{
+    static char keys[KEYS][32];
+    static int counter;
+    char *key = keys[counter % KEYS];
+    snprintf(key, sizeof keys[0], "key-%d", ++counter);
+    return key;
+}
