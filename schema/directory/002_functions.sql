@@ -73,10 +73,9 @@ language plpgsql volatile security invoker
 set search_path = pg_catalog, giro_directory, pg_temp
 as $$
 begin
-    if p_changed then
-        update cluster set version = version + 1;
-    else
-        perform from cluster for update;
+    update cluster set version = version + p_changed::int;
+    if not found then
+        raise exception 'this directory has no cluster yet' using errcode = 'GR010';
     end if;
 end
 $$;

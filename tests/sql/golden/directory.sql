@@ -1,0 +1,325 @@
+
+CREATE SCHEMA giro_directory;
+
+CREATE FUNCTION giro_directory.check_cover() RETURNS TABLE(keyspace text, lo bytea, hi bytea, problem text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+    with chain as (
+        select k.prefix as keyspace, p.lo, p.hi,
+               row_number() over in_order as place,
+               lag(p.hi) over in_order as previous_hi,
+               lead(p.partition) over in_order is null as is_last
+        from keyspaces k
+        left join partitions p on p.keyspace = k.prefix
+        window in_order as (partition by k.prefix order by p.lo)
+    )
+    select c.keyspace, c.lo, c.hi,
+           case
+               when c.lo is null then 'gap'
+               when c.place = 1 then 'gap'
+               when c.previous_hi is null or c.previous_hi > c.lo then 'overlap'
+               else 'gap'
+           end
+    from chain c
+    where c.lo is null
+       or (c.place = 1 and c.lo <> '')
+       or (c.place > 1 and c.previous_hi is distinct from c.lo)
+    union all
+    select c.keyspace, c.hi, null, 'gap'
+    from chain c
+    where c.is_last and c.hi is not null
+    order by 1, 2 nulls first
+$$;
+
+CREATE FUNCTION giro_directory.grant_coordinator(p_role name) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    v_functions text;
+begin
+    select string_agg(p.oid::regprocedure::text, ', ' order by p.proname)
+    into strict v_functions
+    from pg_proc p
+    where p.pronamespace = 'giro_directory'::regnamespace and p.prosecdef;
+
+    execute format('revoke all on schema giro_directory from %I', p_role);
+    execute format('revoke all on all tables in schema giro_directory from %I', p_role);
+    execute format('revoke all on all functions in schema giro_directory from %I', p_role);
+    execute format('grant usage on schema giro_directory to %I', p_role);
+    execute format('grant execute on function %s to %I', v_functions, p_role);
+end
+$$;
+
+CREATE FUNCTION giro_directory.raise_version(p_changed boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+begin
+    update cluster set version = version + p_changed::int;
+    if not found then
+        raise exception 'this directory has no cluster yet' using errcode = 'GR010';
+    end if;
+end
+$$;
+
+CREATE FUNCTION giro_directory.read_cluster() RETURNS TABLE(name text, format_version integer, version bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$select c.name, c.format_version, c.version from cluster c$$;
+
+CREATE FUNCTION giro_directory.read_keyspaces() RETURNS TABLE(prefix text, kind text, default_mode text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$select k.prefix, k.kind, k.default_mode from keyspaces k order by k.prefix$$;
+
+CREATE FUNCTION giro_directory.read_partitions() RETURNS TABLE(partition integer, keyspace text, lo bytea, hi bytea, shard text, epoch bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$select p.partition, p.keyspace, p.lo, p.hi, p.shard, p.epoch
+    from partitions p order by p.keyspace, p.lo$$;
+
+CREATE FUNCTION giro_directory.read_shards() RETURNS TABLE(name text, ordinal integer, dsn text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$select s.name, s.ordinal, s.dsn from shards s order by s.ordinal$$;
+
+CREATE FUNCTION giro_directory.setup_cluster(p_name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+declare
+    v_name text;
+begin
+    insert into cluster (name) values (p_name) on conflict (singleton) do nothing;
+
+    select c.name into strict v_name from cluster c;
+    if v_name <> p_name then
+        raise exception 'this directory is of cluster %, not of %', v_name, p_name
+            using errcode = 'GR010';
+    end if;
+end
+$$;
+
+CREATE FUNCTION giro_directory.setup_keyspace(p_prefix text, p_kind text, p_default_mode text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+declare
+    v_keyspace giro_directory.keyspaces;
+    v_covering text;
+begin
+    perform giro_directory.raise_version(false);
+
+    select * into v_keyspace from keyspaces k where k.prefix = p_prefix;
+    if not found then
+        select k.prefix into v_covering
+        from keyspaces k
+        join partitions p on p.keyspace = k.prefix
+        where starts_with(p_prefix, k.prefix)
+        limit 1;
+        if found then
+            raise exception 'keyspace "%" would take ids from keyspace "%", which is in use',
+                p_prefix, v_covering
+                using errcode = 'GR010';
+        end if;
+        insert into keyspaces (prefix, kind, default_mode)
+        values (p_prefix, p_kind, p_default_mode);
+        perform giro_directory.raise_version(true);
+        return;
+    end if;
+
+    if v_keyspace.kind <> p_kind then
+        raise exception 'keyspace "%" is of kind %, which never changes, not %',
+            p_prefix, v_keyspace.kind, p_kind
+            using errcode = 'GR010';
+    end if;
+    update keyspaces k
+    set default_mode = p_default_mode
+    where k.prefix = p_prefix and k.default_mode <> p_default_mode;
+    perform giro_directory.raise_version(found);
+end
+$$;
+
+CREATE FUNCTION giro_directory.setup_partitions(p_keyspace text, p_los bytea[], p_his bytea[], p_shards text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+declare
+    v_made int;
+    v_problem text;
+begin
+    perform giro_directory.raise_version(false);
+
+    insert into partitions (keyspace, lo, hi, shard)
+    select p_keyspace, n.lo, n.hi, n.shard
+    from unnest(p_los, p_his, p_shards) n (lo, hi, shard)
+    where not exists (select from partitions p where p.keyspace = p_keyspace)
+    order by n.lo;
+    get diagnostics v_made = row_count;
+
+    select format('%s at %s', c.problem, c.lo)
+    into v_problem
+    from giro_directory.check_cover() c
+    where c.keyspace = p_keyspace
+    limit 1;
+    if found then
+        raise exception 'the partitions of keyspace "%" do not cover it: %', p_keyspace, v_problem
+            using errcode = 'GR010';
+    end if;
+    perform giro_directory.raise_version(v_made > 0);
+    return v_made;
+end
+$$;
+
+CREATE FUNCTION giro_directory.setup_shard(p_name text, p_ordinal integer, p_dsn text, p_tags text, p_system_identifier text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+declare
+    v_tags jsonb := coalesce(p_tags, '{}')::jsonb;
+    v_shard giro_directory.shards;
+begin
+    perform giro_directory.raise_version(false);
+
+    select * into v_shard from shards s where s.name = p_name;
+    if not found then
+        if exists (select from shards s where s.ordinal = p_ordinal) then
+            raise exception 'ordinal % of shard % belongs to another shard', p_ordinal, p_name
+                using errcode = 'GR010';
+        end if;
+        insert into shards (name, ordinal, dsn, tags, system_identifier)
+        values (p_name, p_ordinal, p_dsn, v_tags, p_system_identifier);
+        perform giro_directory.raise_version(true);
+        return;
+    end if;
+
+    if v_shard.ordinal <> p_ordinal then
+        raise exception 'shard % has ordinal %, which never changes, not %',
+            p_name, v_shard.ordinal, p_ordinal
+            using errcode = 'GR010';
+    end if;
+    if v_shard.system_identifier <> p_system_identifier then
+        raise exception 'shard % is the Postgres cluster with system identifier %, not %',
+            p_name, v_shard.system_identifier, p_system_identifier
+            using errcode = 'GR010';
+    end if;
+    update shards s
+    set dsn = p_dsn, tags = v_tags
+    where s.name = p_name and (s.dsn, s.tags) is distinct from (p_dsn, v_tags);
+    perform giro_directory.raise_version(found);
+end
+$$;
+
+CREATE TABLE giro_directory.cluster (
+    singleton boolean DEFAULT true NOT NULL,
+    name text NOT NULL,
+    format_version integer DEFAULT 1 NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    CONSTRAINT cluster_name_is_a_name CHECK ((name ~ '^[a-z0-9-]{1,40}$'::text)),
+    CONSTRAINT cluster_singleton_is_true CHECK (singleton)
+);
+
+CREATE TABLE giro_directory.keyspaces (
+    prefix text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    default_mode text DEFAULT '2pc'::text NOT NULL,
+    CONSTRAINT keyspaces_default_mode_is_known CHECK ((default_mode = ANY (ARRAY['2pc'::text, 'saga'::text]))),
+    CONSTRAINT keyspaces_kind_is_known CHECK ((kind = ANY (ARRAY['hash'::text, 'range'::text, 'compound'::text]))),
+    CONSTRAINT keyspaces_prefix_is_part_of_an_id CHECK ((prefix ~ '^[A-Za-z0-9._:@-]{0,96}$'::text))
+);
+
+CREATE TABLE giro_directory.migrations (
+    number integer NOT NULL,
+    name text NOT NULL,
+    applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE giro_directory.partitions (
+    partition integer NOT NULL,
+    keyspace text NOT NULL COLLATE pg_catalog."C",
+    lo bytea NOT NULL,
+    hi bytea,
+    shard text NOT NULL COLLATE pg_catalog."C",
+    epoch bigint DEFAULT 1 NOT NULL,
+    CONSTRAINT partitions_epoch_is_positive CHECK ((epoch >= 1)),
+    CONSTRAINT partitions_range_is_not_empty CHECK ((lo < hi))
+);
+
+ALTER TABLE giro_directory.partitions ALTER COLUMN partition ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME giro_directory.partitions_partition_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE giro_directory.shards (
+    name text NOT NULL COLLATE pg_catalog."C",
+    ordinal integer NOT NULL,
+    dsn text NOT NULL,
+    tags jsonb DEFAULT '{}'::jsonb NOT NULL,
+    system_identifier text NOT NULL,
+    CONSTRAINT shards_name_is_a_name CHECK ((name ~ '^[a-z0-9-]{1,40}$'::text)),
+    CONSTRAINT shards_ordinal_is_not_negative CHECK ((ordinal >= 0)),
+    CONSTRAINT shards_system_identifier_is_not_empty CHECK ((system_identifier <> ''::text)),
+    CONSTRAINT shards_tags_are_an_object CHECK ((jsonb_typeof(tags) = 'object'::text))
+);
+
+ALTER TABLE ONLY giro_directory.cluster
+    ADD CONSTRAINT cluster_has_one_row PRIMARY KEY (singleton);
+
+ALTER TABLE ONLY giro_directory.keyspaces
+    ADD CONSTRAINT keyspaces_key PRIMARY KEY (prefix);
+
+ALTER TABLE ONLY giro_directory.migrations
+    ADD CONSTRAINT migrations_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY giro_directory.partitions
+    ADD CONSTRAINT partitions_key PRIMARY KEY (partition);
+
+ALTER TABLE ONLY giro_directory.partitions
+    ADD CONSTRAINT partitions_lower_ends_differ UNIQUE (keyspace, lo);
+
+ALTER TABLE ONLY giro_directory.partitions
+    ADD CONSTRAINT partitions_upper_ends_differ UNIQUE NULLS NOT DISTINCT (keyspace, hi) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY giro_directory.shards
+    ADD CONSTRAINT shards_key PRIMARY KEY (name);
+
+ALTER TABLE ONLY giro_directory.shards
+    ADD CONSTRAINT shards_ordinal_is_unique UNIQUE (ordinal);
+
+ALTER TABLE ONLY giro_directory.partitions
+    ADD CONSTRAINT partitions_keyspace_exists FOREIGN KEY (keyspace) REFERENCES giro_directory.keyspaces(prefix);
+
+ALTER TABLE ONLY giro_directory.partitions
+    ADD CONSTRAINT partitions_shard_exists FOREIGN KEY (shard) REFERENCES giro_directory.shards(name);
+
+ALTER TABLE ONLY giro_directory.partitions
+    ADD CONSTRAINT partitions_upper_end_is_the_next_lower_end FOREIGN KEY (keyspace, hi) REFERENCES giro_directory.partitions(keyspace, lo) DEFERRABLE INITIALLY DEFERRED;
+
+REVOKE ALL ON FUNCTION giro_directory.check_cover() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.grant_coordinator(p_role name) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.raise_version(p_changed boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.read_cluster() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.read_keyspaces() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.read_partitions() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.read_shards() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.setup_cluster(p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.setup_keyspace(p_prefix text, p_kind text, p_default_mode text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.setup_partitions(p_keyspace text, p_los bytea[], p_his bytea[], p_shards text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.setup_shard(p_name text, p_ordinal integer, p_dsn text, p_tags text, p_system_identifier text) FROM PUBLIC;
+

@@ -1,0 +1,44 @@
+-- Whatever writes, claims or looks up what decides refuses any isolation but READ COMMITTED.
+select * from no_plan();
+call test.reset();
+call test.account('alice', 100);
+create temporary table calls (name text, call text);
+insert into calls
+values ('lock', test.lock_call(array['alice'])),
+       ('fence', $$select giro.fence('{}', '{}', '{}', '{}', false)$$),
+       ('apply', test.apply_call(1, 'home', '2pc', array[test.leg('alice', 1, -1)])),
+       ('record', test.record_call(1, 1, '2pc', 'alice', 'x', 1)),
+       ('finish', $$select giro.finish('{}')$$),
+       ('verdict', $$select giro.verdict(test.id(1), '2pc', 'shard-1', 'shard-2', 'girod-1')$$),
+       ('leg_exists', $$select giro.leg_exists(test.id(1))$$),
+       ('missing_leg', $$select giro.missing_leg(test.id(1), 'x')$$),
+       ('transfers_by_id', $$select giro.transfers_by_id(array[test.id(1)])$$),
+       ('account_create', $$select giro.account_create(1, 1, 'bob', '\x01', 'EUR', null, false,
+                            null)$$),
+       ('account_get', $$select giro.account_get(1, 1, 'alice', '\x01')$$),
+       ('account_patch', $$select giro.account_patch(1, 1, 'alice', '\x01', 'frozen', null,
+                           false)$$),
+       ('account_entries', $$select giro.account_entries(1, 1, 'alice', '\x01', null, 1)$$),
+       ('setup_shard', $$select giro.setup_shard('demo', 'shard-1', 1)$$),
+       ('setup_partitions', $$select giro.setup_partitions('{}', '{}', '{}', '{}', '{}', '{}')$$),
+       ('require_read_committed', 'select giro.require_read_committed()');
+select lives_ok(call, name || ' runs under read committed')
+from calls where name in ('fence', 'finish', 'leg_exists', 'account_get', 'setup_shard');
+begin isolation level repeatable read;
+select throws_ok(call, 'GR001', null, name || ' refuses repeatable read') from calls;
+commit;
+begin isolation level serializable;
+select throws_ok(call, 'GR001', null, name || ' refuses serializable') from calls;
+commit;
+select is_empty(
+    $$select p.proname from pg_proc p
+      where p.pronamespace = 'giro'::regnamespace
+        and p.proname not in (select name from calls)
+        and p.proname not in ('account_answer', 'books', 'end_session', 'fence_class',
+                              'force_durability', 'grant_coordinator', 'identity',
+                              'prepared_exists', 'session')$$,
+    'every other function needs no snapshot of its own');
+select is_empty($$select from giro.batches where batch = test.id(1)
+                  union all select from giro.transfers$$, 'nothing was applied');
+select is_empty('select * from test.faults', 'the books balance');
+select * from finish();

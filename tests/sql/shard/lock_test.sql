@@ -1,0 +1,97 @@
+-- lock: the states it answers, in which order, and what it holds.
+select * from no_plan();
+call test.reset();
+call test.account('alice', 100);
+call test.account('bob', 50, -20);
+call test.account('carol');
+call test.open('a');
+call test.open('b');
+select test.lock_call(array['nobody', 'bob', 'alice', 'carol']) as lock_all,
+       test.lock_call(array['bob']) as lock_bob,
+       test.lock_call(array['bob'], true) as wait_bob \gset
+
+select test.same(
+    'select place, state, currency, balance, version, floor, status '
+    'from (' || :'lock_all' || ') l order by place',
+    $$values (1, 'locked', 'EUR', 100::bigint, 1::bigint, 0::bigint, 'open'),
+             (2, 'locked', 'EUR', 50, 1, -20, 'open'),
+             (3, 'locked', 'EUR', 0, 0, 0, 'open'),
+             (4, 'missing', null, null, null, null, null)$$,
+    'every account asked for is answered by its place, with the values under the lock');
+select is_empty('select * from giro.lock(''{}'', ''{}'', ''{}'', ''{}'', ''{}'', false)',
+                'nothing asked, nothing answered');
+update giro.accounts set status = 'frozen' where id = 'carol';
+select test.same('select status from (' || test.lock_call(array['carol']) || ') l',
+                 'select ''frozen''', 'the status is answered, it is no reason not to lock');
+
+-- busy and missing
+call test.execute('a', 'begin isolation level read committed');
+select is(test.ask('a', :'lock_bob'), '(1,locked,EUR,50,1,-20,open)', 'one session locks bob');
+select test.same(
+    'select place, state, balance from (' || :'lock_all' || ') l order by place',
+    $$values (1, 'locked', 100::bigint), (2, 'busy', null), (3, 'locked', 0), (4, 'missing', null)$$,
+    'a locked row is busy, without waiting and without values; an absent one is missing');
+set lock_timeout = '100ms';
+select throws_ok(:'wait_bob', '55P03', null, 'with p_wait it waits, at most lock_timeout');
+call test.execute('b', 'begin isolation level read committed');
+call test.send('b', :'wait_bob');
+select pg_sleep(0.1);
+select is(dblink_is_busy('b'), 1, 'with p_wait it waits for the row');
+call test.execute('a', test.apply_call(1, 'home', '2pc', array[test.leg('bob', 1, -30)]));
+call test.execute('a', 'commit');
+select is(test.answer('b'), '(1,locked,EUR,20,2,-20,open)',
+          'and answers what the other one committed');
+call test.execute('b', 'rollback');
+
+-- the order of locking: a waits for bob, and must not hold carol, which comes after
+call test.execute('a', 'begin isolation level read committed');
+call test.execute('a', :'lock_bob');
+call test.execute('b', 'begin isolation level read committed');
+call test.send('b', test.lock_call(array['carol', 'bob', 'alice'], true));
+call test.wait_until('exists (select from pg_locks where not granted)');
+select is(test.ask('a', test.lock_call(array['carol'])), '(1,locked,EUR,0,0,0,frozen)',
+          'while it waits for a row it holds none that comes after it');
+select test.same(
+    'select state from (' || test.lock_call(array['alice']) || ') l', 'select ''busy''',
+    'but those that come before');
+call test.execute('a', 'rollback');
+select is((select count(*) from test.answer('b')), 3::bigint, 'and gets all in the end');
+call test.execute('b', 'rollback');
+
+-- opposite orders of asking do not deadlock, since the order of locking is one
+call test.execute('a', 'begin isolation level read committed');
+select is((select count(*) from test.ask('a', test.lock_call(array['alice', 'bob', 'carol'])) r
+           where r like '%locked%'), 3::bigint, 'all three are locked by one');
+select is((select count(*) from test.ask('b', test.lock_call(array['alice', 'bob', 'carol'])) r
+           where r like '%busy%'), 3::bigint, 'all three are busy for another');
+call test.execute('a', 'rollback');
+
+-- the fence
+select test.same(
+    'select place, state, balance from (' || test.lock_call(array['alice', 'bob'], false, 2)
+    || ') l order by place',
+    $$values (1, 'stale_route', null::bigint), (2, 'stale_route', null)$$,
+    'accounts asked for under another epoch are stale');
+call test.execute('a', 'begin');
+call test.open('mover', 'giro_test');
+call test.execute('mover', 'begin');
+call test.execute('mover', format('select pg_advisory_xact_lock(1195987535, %s)',
+                                  test.partition('bob')));
+select test.same(
+    'select place, state from (' || test.lock_call(array['alice', 'bob', 'carol'])
+    || ') l order by place',
+    format($$select place::int, case test.partition(id) when %s then 'partition_moving'
+             else 'locked' end
+             from unnest(array['alice', 'bob', 'carol']) with ordinality a (id, place)$$,
+           test.partition('bob')),
+    'accounts of a partition that is being moved are answered as such, the others are locked');
+call test.execute('mover', 'commit');
+call test.execute('a', 'rollback');
+
+select isnt(test.partition('alice'), test.partition('bob'),
+            'the accounts of this test are in both partitions');
+select is_empty('select * from test.faults', 'the books balance');
+call test.close('a');
+call test.close('b');
+call test.close('mover');
+select * from finish();
