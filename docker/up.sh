@@ -11,6 +11,7 @@
 #
 # Safe to repeat: what runs is left alone, what is missing is started, data is found again. Returns
 # when every coordinator is ready. Variables that are not set keep what the cluster was made with.
+# With --databases only Postgres servers are started.
 set -euo pipefail
 # shellcheck source=docker/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -268,6 +269,7 @@ check_coordinators
 make_secrets
 settings_text | replace_file "$GIRO_DIR/settings" 644
 start_databases
+[[ ${1:-} != --databases ]] || exit 0
 cluster_description | replace_file "$GIRO_CONFIG" 600
 "$GIRO_BIN" init --config "$GIRO_CONFIG" 9>&- || fail "girod init failed"
 start_coordinators

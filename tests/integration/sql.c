@@ -183,10 +183,9 @@ void sql_session_free(SqlSession *session)
 void sql_session_run(SqlSession *session, const char *statements, const char *parameter,
                      char ret_state[6], char ret_tag[40])
 {
-    PGresult *result =
-        parameter == NULL
-            ? PQexec(session->connection, statements)
-            : PQexecParams(session->connection, statements, 1, NULL, &parameter, NULL, NULL, 0);
+    PGresult *result = parameter == NULL ? PQexec(session->connection, statements)
+                                         : PQexecParams(session->connection, statements, 1, NULL,
+                                                        &parameter, NULL, NULL, 0);
     copy_state(result, ret_state);
     snprintf(ret_tag, 40, "%s", succeeded(result) ? PQcmdStatus(result) : "");
     PQclear(result);

@@ -28,7 +28,8 @@ int64_t sql_integer(const char *dsn, const char *query, ...) ATTR_PRINTF(2, 3);
 /* Does the query answer one row whose one value is this text? Prints what it answered if not. */
 bool sql_is(const char *dsn, const char *wanted, const char *query, ...) ATTR_PRINTF(3, 4);
 
-/* The SQLSTATE that the statements end with: "" for success, "08006" when there is no connection. */
+/* The SQLSTATE that the statements end with: "" for success, "08006" when there is no connection.
+ */
 void sql_state(const char *dsn, const char *statements, char ret_state[6]);
 
 /* One lasting connection, for tests that need a session of their own. NULL if it cannot connect. */

@@ -1,0 +1,33 @@
+/*
+ * The books of a whole cluster, checked by SQL behind the coordinators' backs. To be called after
+ * every test.
+ *
+ *   1. On every shard, per currency: balances + clearing = 0. Over all shards the sum of clearing
+ * is what pending transfers hold.
+ *   2. Per account: the balance is the sum of its entries, their seq is 1 … version without gaps,
+ *      and each entry's balance follows from the one before it.
+ *   3. Per transfer: one home; posted has one debit and one credit of its amount on the accounts it
+ *      names, refused has none, reversed has debit and refund, pending has the debit.
+ *   4. No prepared transaction of ours is left.
+ *   5. No Postgres log speaks of a deadlock.
+ *
+ * What is in flight settles by itself, so findings are looked at again until they are gone or
+ * BOOKS_PATIENCE_MS have passed.
+ */
+#ifndef GIRO_TESTS_BOOKS_H
+#define GIRO_TESTS_BOOKS_H
+
+#include "cluster.h"
+
+enum
+{
+    BOOKS_PATIENCE_MS = 15000,
+};
+
+/* Prints what it finds and ends the test if anything is wrong. All Postgres servers must run. */
+void books_check(const Cluster *cluster);
+
+/* The number of transfers over all shards; with it a test makes sure that it compared something. */
+int64_t books_transfer_count(const Cluster *cluster);
+
+#endif
