@@ -139,6 +139,8 @@ struct Batch
     void (*after_pause)(Batch *batch);
     Side *paused;            /* whose exchange goes on after the pause */
     LoopTimer *visible;      /* when to tell the clients though the remote leg does not show yet */
+    bool driven;             /* the driver is at it */
+    bool ready;              /* stands in the list of those to be driven */
     TAILQ_ENTRY(Batch) link; /* ready, or pooled */
 
     Side sides[2];

@@ -32,6 +32,7 @@ static void step(void *context)
     while ((batch = TAILQ_FIRST(&protocol->ready)) != NULL)
     {
         TAILQ_REMOVE(&protocol->ready, batch, link);
+        batch->ready = false;
         stage_drive(batch);
     }
 }
@@ -132,6 +133,9 @@ void protocol_return_batch(Batch *batch)
 
 void protocol_ready(Batch *batch)
 {
+    if (batch->driven || batch->ready)
+        return;
+    batch->ready = true;
     TAILQ_INSERT_TAIL(&batch->protocol->ready, batch, link);
     loop_wake(batch->protocol->loop);
 }

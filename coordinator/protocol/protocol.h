@@ -43,7 +43,8 @@ PgParams *protocol_params(Protocol *protocol);
 Batch *protocol_take_batch(Protocol *protocol);
 void protocol_return_batch(Batch *batch);
 
-/* The batch waits for nothing any more: the next phase steps it. */
+/* The batch waits for nothing any more: the next phase steps it, unless the driver is at it already
+ * (an exchange may fail before anything was sent). */
 void protocol_ready(Batch *batch);
 
 /* Writes the results into the transfers and hands them to the batcher. Once per batch; later calls

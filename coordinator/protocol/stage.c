@@ -104,15 +104,12 @@ void stage_pause_over(void *context)
 
 void stage_drive(Batch *batch)
 {
-    while (batch->pending == 0)
-    {
-        if (batch->stage == STAGE_RELEASE)
-        {
-            protocol_return_batch(batch);
-            return;
-        }
+    batch->driven = true;
+    while (batch->pending == 0 && batch->stage != STAGE_RELEASE)
         stage_enter(batch, stage_row(batch, batch->stage)->settle(batch));
-    }
+    batch->driven = false;
+    if (batch->pending == 0)
+        protocol_return_batch(batch);
 }
 
 static void print_row(FILE *out, const StageRow *table, const StageRow *row)

@@ -26,7 +26,8 @@ static void create(Client *client, const char *name, bool limited, Response *ret
 }
 
 /* Where an id lives follows from its hash: names are tried until one lives on the shard. */
-static void open_on(Client *client, int shard, const char *prefix, bool limited, AccountName ret_name)
+static void open_on(Client *client, int shard, const char *prefix, bool limited,
+                    AccountName ret_name)
 {
     static int counter;
     char wanted[32];
@@ -34,8 +35,7 @@ static void open_on(Client *client, int shard, const char *prefix, bool limited,
     for (int i = 0; i < NAMES_TRIED_MAX; i++)
     {
         Response response;
-        snprintf(ret_name, sizeof(AccountName), "%s-%d-%d", prefix, shard,
-                 limited ? ++counter : i);
+        snprintf(ret_name, sizeof(AccountName), "%s-%d-%d", prefix, shard, limited ? ++counter : i);
         create(client, ret_name, limited, &response);
         bool found = strcmp(response_string(&response, "route.shard"), wanted) == 0;
         response_done(&response);

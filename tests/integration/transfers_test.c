@@ -42,7 +42,8 @@ static void post_transfer(const char *body, const char *key, Response *ret_respo
     client_call(client, &request, ret_response);
 }
 
-/* ---- posted -------------------------------------------------------------------------------------- */
+/* ---- posted
+ * -------------------------------------------------------------------------------------- */
 
 static void posts_inside_a_shard_as_local(void **state)
 {
@@ -114,8 +115,7 @@ static void shows_a_transfer_by_id_and_by_key(void **state)
     response_expect(&response, 200, NULL);
     assert_null(response_value(&response, "items.0"));
     response_done(&response);
-    client_call(client,
-                &(Request){.path = "/v1/transfers/00000000-0000-8000-8000-000000000000"},
+    client_call(client, &(Request){.path = "/v1/transfers/00000000-0000-8000-8000-000000000000"},
                 &response);
     response_expect(&response, 404, "transfer-not-found");
     response_done(&response);
@@ -130,10 +130,11 @@ static void keeps_reference_and_metadata(void **state)
     (void)state;
     bank_open(client, 1, 100, a);
     bank_open(client, 2, 0, b);
-    snprintf(body, sizeof body,
-             "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"amount\":1,\"currency\":\"EUR\","
-             "\"reference\":\"order 17\",\"metadata\":{\"note\":\"\\u00e9\\\"\"}}",
-             a, b);
+    snprintf(
+        body, sizeof body,
+        "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"amount\":1,\"currency\":\"EUR\","
+        "\"reference\":\"order 17\",\"metadata\":{\"note\":\"\\u00e9\\\"\"}}",
+        a, b);
     post_transfer(body, bank_key(), &response);
     response_expect(&response, 201, NULL);
     assert_string_equal(response_string(&response, "reference"), "order 17");
@@ -141,7 +142,8 @@ static void keeps_reference_and_metadata(void **state)
     response_done(&response);
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------- */
+/* ---- keys
+ * ---------------------------------------------------------------------------------------- */
 
 static void replays_the_stored_answer_for_a_known_key(void **state)
 {
@@ -305,7 +307,8 @@ static void rivals_of_a_key_make_one_transfer(void **state)
     assert_int_equal(posted, 1);
 }
 
-/* ---- refused ------------------------------------------------------------------------------------- */
+/* ---- refused
+ * ------------------------------------------------------------------------------------- */
 
 static void change_account(const char *account, const char *fields)
 {
@@ -361,9 +364,10 @@ static void refuses_other_currencies(void **state)
     (void)state;
     bank_open(client, 1, 100, a);
     bank_open(client, 2, 0, b);
-    snprintf(body, sizeof body,
-             "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"amount\":1,\"currency\":\"USD\"}",
-             a, b);
+    snprintf(
+        body, sizeof body,
+        "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"amount\":1,\"currency\":\"USD\"}", a,
+        b);
     post_transfer(body, bank_key(), &response);
     response_expect(&response, 422, "currency-mismatch");
     response_done(&response);
@@ -398,7 +402,7 @@ static void says_what_is_in_a_refusal(void **state)
     response_expect(&response, 422, "insufficient-funds");
     assert_string_equal(response_string(&response, "state"), "refused");
     assert_string_equal(response_string(&response, "type"), "/problems/insufficient-funds");
-    assert_false(json_as_boolean(response_value(&response, "retryable")));
+    assert_false(json_as_bool(response_value(&response, "retryable")));
     snprintf(path, sizeof path, "/v1/transfers/%s", response_string(&response, "transfer_id"));
     response_done(&response);
     client_call(client, &(Request){.path = path}, &response);
@@ -407,7 +411,8 @@ static void says_what_is_in_a_refusal(void **state)
     response_done(&response);
 }
 
-/* ---- wrong requests ------------------------------------------------------------------------------ */
+/* ---- wrong requests
+ * ------------------------------------------------------------------------------ */
 
 typedef struct WrongCase
 {
@@ -448,8 +453,8 @@ static void wrong_amounts_and_bodies_consume_no_key(void **state)
         char body[512];
         Response response;
         snprintf(body, sizeof body,
-                 "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"currency\":\"EUR\",%s}", a, b,
-                 cases[i].fields);
+                 "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"currency\":\"EUR\",%s}", a,
+                 b, cases[i].fields);
         post_transfer(body, key, &response);
         response_expect(&response, cases[i].status, cases[i].code);
         response_done(&response);
@@ -475,8 +480,7 @@ static void wrong_keys_move_nothing(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(odd); i++)
     {
         const char *headers[] = {odd[i], NULL};
-        client_call(client,
-                    &(Request){.path = "/v1/transfers", .body = body, .headers = headers},
+        client_call(client, &(Request){.path = "/v1/transfers", .body = body, .headers = headers},
                     &response);
         response_expect(&response, 400, "idempotency-key-invalid");
         response_done(&response);
@@ -490,7 +494,8 @@ static void wrong_keys_move_nothing(void **state)
     assert_int_equal(bank_balance(client, a), 100);
 }
 
-/* ---- what the coordinator may do ----------------------------------------------------------------- */
+/* ---- what the coordinator may do
+ * ----------------------------------------------------------------- */
 
 static void the_coordinators_role_can_only_call_functions(void **state)
 {
@@ -498,9 +503,11 @@ static void the_coordinators_role_can_only_call_functions(void **state)
     (void)state;
     for (int shard = 1; shard <= cluster_shard_count(cluster); shard++)
     {
-        sql_state(cluster_coord_dsn(cluster, shard), "select count(*) from giro.accounts", sqlstate);
+        sql_state(cluster_coord_dsn(cluster, shard), "select count(*) from giro.accounts",
+                  sqlstate);
         assert_string_equal(sqlstate, "42501");
-        sql_state(cluster_coord_dsn(cluster, shard), "update giro.accounts set balance = 1", sqlstate);
+        sql_state(cluster_coord_dsn(cluster, shard), "update giro.accounts set balance = 1",
+                  sqlstate);
         assert_string_equal(sqlstate, "42501");
         sql_state(cluster_coord_dsn(cluster, shard), "create table giro.mine (a int)", sqlstate);
         assert_string_equal(sqlstate, "42501");

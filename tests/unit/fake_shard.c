@@ -127,6 +127,7 @@ struct Session
     bool sync_next;
     bool busy;
     bool released;
+    bool cut_after;
     uint64_t deadline_ms;
     PgGroupDone done;
     void *context;
@@ -723,6 +724,7 @@ static void answer_group(void *context)
         }
         skip = skip || answers[i].kind == PG_ERROR;
     }
+    session->open = session->open && !session->cut_after;
     session->done(session->context, answers, session->count, session->transaction);
 }
 

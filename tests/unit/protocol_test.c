@@ -262,6 +262,16 @@ static void a_lost_lock_is_tried_again(void **state)
     check_posted(&client, MODE_2PC);
 }
 
+static void a_session_cut_between_lock_and_decide_is_a_failure_without_effect(void **state)
+{
+    Fixture *fixture = *state;
+    Client client;
+    fake_script(fixture->a, STATEMENT_LOCK, FAKE_CUT, NULL);
+    pay(fixture, &client, "a1", "a2");
+    check_posted(&client, MODE_LOCAL);
+    assert_string_equal(fake_conversation(), LOCK_A LOCK_A "s1: apply record commit\n");
+}
+
 static void a_busy_account_is_waited_for_in_a_group_of_its_own(void **state)
 {
     Fixture *fixture = *state;
@@ -546,6 +556,7 @@ int main(void)
         with_fixture(the_tag_rollback_at_prepare_is_a_failure),
         with_fixture(a_shard_that_keeps_failing_is_an_error_without_effect),
         with_fixture(a_lost_lock_is_tried_again),
+        with_fixture(a_session_cut_between_lock_and_decide_is_a_failure_without_effect),
         with_fixture(a_busy_account_is_waited_for_in_a_group_of_its_own),
         with_fixture(a_stale_route_is_tried_again_with_a_fresh_directory),
         with_fixture(a_lost_prepare_is_asked_about_and_cancelled),

@@ -1,0 +1,255 @@
+/*
+ * A fault at every stage: every place where a failpoint can strike, generated from the stage
+ * tables, times drop, error and pause. After each the key is repeated until it has a final answer,
+ * and the money has moved exactly once.
+ *
+ * Crashes are here as far as a dead coordinator leaves no prepared leg behind.
+ */
+#include "bank.h"
+#include "books.h"
+#include "check.h"
+#include "protocol/stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum
+{
+    PLACES_MAX = 64,
+    REPEATS_MAX = 60,
+    REPEAT_PAUSE_US = 100000,
+    PAUSE_MS = 300,
+    AMOUNT = 3,
+};
+
+static const char *const points[] = {"before", "sent", "after"};
+
+static Cluster *cluster;
+static Client *client;
+
+typedef struct Place
+{
+    char mode[8];
+    char stage[16];
+    char side[8];
+} Place;
+
+static Place places[PLACES_MAX];
+static size_t place_count;
+static size_t cells;
+
+static void note_place(void *context, const char *mode, const char *stage, const char *side)
+{
+    (void)context;
+    assert_true(place_count < PLACES_MAX);
+    Place *place = &places[place_count++];
+    snprintf(place->mode, sizeof place->mode, "%s", mode);
+    snprintf(place->stage, sizeof place->stage, "%s", stage);
+    snprintf(place->side, sizeof place->side, "%s", side);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    cluster = cluster_new(&(ClusterOptions){.shards = 2});
+    client = client_new(cluster_url(cluster, 1));
+    stage_visit_places(note_place, NULL);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    print_message("%zu fault cells\n", cells);
+    client_free(client);
+    cluster_free(cluster);
+    return 0;
+}
+
+static void arm(const char *name, const char *action)
+{
+    char path[128];
+    char body[128];
+    Response response;
+    snprintf(path, sizeof path, "/v1/failpoints/%s", name);
+    snprintf(body, sizeof body, "{\"action\":\"%s\",\"count\":1,\"ms\":%d}", action, PAUSE_MS);
+    client_call(client, &(Request){.method = "PUT", .path = path, .body = body}, &response);
+    check(response.status >= 200 && response.status < 300, "%s: %d %s", name, response.status,
+          response.body);
+    response_done(&response);
+}
+
+/* How often it can still strike; 0 when it has been used up. */
+static int64_t left(const char *name)
+{
+    char path[128];
+    Response response;
+    snprintf(path, sizeof path, "/v1/failpoints/%s", name);
+    client_call(client, &(Request){.path = path}, &response);
+    int64_t count = response.status == 200 ? response_integer(&response, "count") : 0;
+    response_done(&response);
+    return count;
+}
+
+/* Pays, and repeats under the same key as long as the answer says so. */
+static void pay_finally(const Payment *payment, int first_status)
+{
+    Response response;
+    bank_pay(client, payment, &response);
+    if (first_status != 0)
+        response_expect(&response, first_status, NULL);
+    for (int i = 0; i < REPEATS_MAX && response.status != 200 && response.status != 201; i++)
+    {
+        check(response.status == 0 || response.status == 429 || response.status == 503, "%s: %d %s",
+              payment->key, response.status, response.body);
+        response_done(&response);
+        usleep(REPEAT_PAUSE_US);
+        bank_pay(client, payment, &response);
+    }
+    check(response.status == 200 || response.status == 201, "%s: %d %s", payment->key,
+          response.status, response.body);
+    response_done(&response);
+    bank_expect(client, payment, 200, NULL, NULL);
+}
+
+static void check_moved_once(const Payment *payment, int64_t debit, int64_t credit)
+{
+    /* The credit may become visible a little later than the answer. */
+    for (int i = 0; i < 50 && bank_balance(client, payment->credit) == credit; i++)
+        usleep(REPEAT_PAUSE_US);
+    assert_int_equal(bank_balance(client, payment->debit), debit - payment->amount);
+    assert_int_equal(bank_balance(client, payment->credit), credit + payment->amount);
+}
+
+/* The fault without which a stage is not reached; NULL if it always is. */
+static const char *way_to(const Place *place, char name[64])
+{
+    static const struct
+    {
+        const char *stage;
+        const char *cause;
+    } ways[] = {
+        {"ask", "decide.home.after"},
+        {"cancel", "prepare.remote.after"},
+        {"look", "apply.remote.after"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(ways); i++)
+    {
+        if (strcmp(place->stage, ways[i].stage) != 0)
+            continue;
+        snprintf(name, 64, "%s.%s", place->mode, ways[i].cause);
+        return name;
+    }
+    return NULL;
+}
+
+static void run_cell(const Place *place, const char *point, const char *action)
+{
+    char name[64];
+    char cause_name[64];
+    AccountName a;
+    AccountName b;
+    snprintf(name, sizeof name, "%s.%s.%s.%s", place->mode, place->stage, place->side, point);
+    bool local = strcmp(place->mode, "local") == 0;
+    bank_open(client, 1, 10, a);
+    bank_open(client, local ? 1 : 2, 10, b);
+    const char *cause = way_to(place, cause_name);
+    if (cause != NULL)
+        arm(cause, "error");
+    arm(name, action);
+    Payment payment = {a, b, AMOUNT, bank_key()};
+    /* The home has the lower and, next, the higher ordinal. */
+    if (!local && cells % 2 == 1)
+        payment = (Payment){b, a, AMOUNT, payment.key};
+    pay_finally(&payment, 0);
+    check_moved_once(&payment, 10, 10);
+    for (int i = 0; i < 50 && left(name) > 0; i++)
+        usleep(REPEAT_PAUSE_US);
+    check(left(name) == 0, "%s (%s) was not reached", name, action);
+    cells++;
+}
+
+static void run_cells(const char *action)
+{
+    for (size_t i = 0; i < place_count; i++)
+    {
+        /* A missing leg needs somebody who takes it away: missing_leg_test. */
+        if (strcmp(places[i].stage, "missing") == 0)
+            continue;
+        for (size_t point = 0; point < ARRAY_LENGTH(points); point++)
+            run_cell(&places[i], points[point], action);
+    }
+    books_check(cluster);
+}
+
+static void a_cut_connection_at_every_stage_moves_the_money_once(void **state)
+{
+    (void)state;
+    run_cells("drop");
+}
+
+static void an_error_at_every_stage_moves_the_money_once(void **state)
+{
+    (void)state;
+    run_cells("error");
+}
+
+static void a_pause_at_every_stage_moves_the_money_once(void **state)
+{
+    (void)state;
+    run_cells("pause");
+}
+
+static bool leaves_no_leg(const Place *place, const char *point)
+{
+    if (strcmp(place->stage, "lock") == 0)
+        return true;
+    if (strcmp(place->mode, "local") == 0)
+        return strcmp(place->stage, "decide") == 0;
+    return strcmp(place->stage, "prepare") == 0 && strcmp(point, "before") == 0;
+}
+
+static void a_crash_that_leaves_no_leg_is_settled_by_repeating_the_request(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < place_count; i++)
+    {
+        for (size_t point = 0; point < ARRAY_LENGTH(points); point++)
+        {
+            char name[64];
+            AccountName a;
+            AccountName b;
+            if (!leaves_no_leg(&places[i], points[point]))
+                continue;
+            snprintf(name, sizeof name, "%s.%s.%s.%s", places[i].mode, places[i].stage,
+                     places[i].side, points[point]);
+            bank_open(client, 1, 10, a);
+            bank_open(client, strcmp(places[i].mode, "local") == 0 ? 1 : 2, 10, b);
+            Payment payment = {a, b, AMOUNT, bank_key()};
+            arm(name, "crash");
+            Response response;
+            bank_pay(client, &payment, &response);
+            check(response.status == 0, "%s: answered %d", name, response.status);
+            response_done(&response);
+            assert_true(cluster_await_girod_end(cluster, 1, 5000));
+            cluster_up(cluster);
+            pay_finally(&payment, 0);
+            check_moved_once(&payment, 10, 10);
+            cells++;
+        }
+    }
+    books_check(cluster);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cut_connection_at_every_stage_moves_the_money_once),
+        cmocka_unit_test(an_error_at_every_stage_moves_the_money_once),
+        cmocka_unit_test(a_pause_at_every_stage_moves_the_money_once),
+        cmocka_unit_test(a_crash_that_leaves_no_leg_is_settled_by_repeating_the_request),
+    };
+    return cmocka_run_group_tests_name("faults", tests, start, stop);
+}
