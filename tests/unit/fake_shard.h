@@ -27,6 +27,7 @@ typedef enum FakeKind
     FAKE_ERROR,  /* `text` is the SQLSTATE; the statement fails, the rest is skipped */
     FAKE_TAG,    /* done, but `text` is the tag */
     FAKE_WARNED, /* done, with a warning */
+    FAKE_CUT,    /* done, and the session is lost right after the answer */
     FAKE_LOST,   /* the session is lost, the statement may or may not have been executed */
     FAKE_SILENT, /* lost, after the stage's deadline */
 } FakeKind;
