@@ -33,7 +33,8 @@ as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := clock_timestamp();
-    v_open boolean := p_role = 'home' and p_mode = '2pc' and cardinality(p_accounts) > 0;
+    v_accounts bigint := coalesce(cardinality(p_accounts), 0);
+    v_open boolean := p_role = 'home' and p_mode = '2pc' and v_accounts > 0;
     v_updated bigint;
     v_currencies text[];
     v_totals numeric[];
@@ -45,7 +46,7 @@ begin
     values (p_batch, p_role, p_mode, 'commit', p_home, p_remote, p_coordinator, p_transfer_count,
             transaction_timestamp(), case when not v_open then v_now end);
 
-    if cardinality(p_accounts) = 0 and cardinality(p_entry_accounts) = 0 then
+    if v_accounts + coalesce(cardinality(p_entry_accounts), 0) = 0 then
         return v_now;
     end if;
 
@@ -70,10 +71,10 @@ begin
     from (select u.currency, count(*) as accounts, sum(u.amount) as amount
           from updated u group by u.currency) c;
 
-    if v_updated <> cardinality(p_accounts) then
+    if v_updated <> v_accounts then
         raise exception 'the judged state no longer holds'
             using errcode = 'GR002',
-                  detail = format('%s of %s accounts', v_updated, cardinality(p_accounts));
+                  detail = format('%s of %s accounts', v_updated, v_accounts);
     end if;
 
     insert into entries (account, seq, transfer, step, amount, balance, counterparty, reference, at)

@@ -36,7 +36,7 @@ stop()
     (cd "$work" && "${as_server[@]}" "$bindir/pg_ctl" -D "$work/data" -m immediate -w stop) \
         >/dev/null 2>&1 || true
     if [ $status -ne 0 ] && [ -f "$work/log" ]; then
-        grep -E 'PANIC|FATAL|deadlock' "$work/log" | tail -5 >&2 || true
+        grep -E 'PANIC|deadlock' "$work/log" | tail -5 >&2 || true
     fi
     rm -rf "$work"
     exit $status
@@ -155,6 +155,7 @@ for database in shard directory; do
     for test in "${tests[@]}"; do
         [[ $test != */"$database"/* ]] || chosen+=("$test")
     done
-    [ ${#chosen[@]} -eq 0 ] || pg_prove --psql-bin "$bindir/psql" -d "$database" "${chosen[@]}" || failed=1
+    [ ${#chosen[@]} -eq 0 ] ||
+        pg_prove --psql-bin "$bindir/psql" -d "$database" "${chosen[@]}" || failed=1
 done
 exit $failed

@@ -82,6 +82,12 @@ select test.same(
     $$select verdict, transfer_count, finished_at is not null from giro.batches
       where batch = test.id(6)$$,
     $$values ('commit', 7, true)$$, 'and is finished at once');
+select lives_ok(
+    $$select giro.apply(test.id(60), 'home', '2pc', 'shard-1', 'shard-2', 'girod-1', 1, null, null,
+                        null, null, null, null, null, null, null, null, null)$$,
+    'null arrays are empty ones');
+select is(finished_at is not null, true, 'so such a batch is finished too')
+from giro.batches where batch = test.id(60);
 
 -- refusals: nothing of the batch is applied
 create temporary table before as
@@ -119,6 +125,12 @@ select throws_ok(replace(:'good', :'seqs', :'wrong_seqs'), 'GR002', null,
                  'a gap in the seqs spoils the batch');
 select throws_ok(replace(:'good', '{alice,bob}', '{alice,nobody}'), 'GR002', null,
                  'an account that is not there spoils the batch');
+select throws_ok(replace(:'good', '{alice,bob}', '{alice,alice}'), 'GR002', null,
+                 'an account named twice spoils the batch');
+select throws_ok(replace(:'good', '{1,2}', '{1,1}'), 'GR002', null,
+                 'an account without an entry spoils the batch');
+select throws_ok(replace(:'good', '{1,2}', '{1,3}'), 'GR002', null,
+                 'an entry without an account spoils the batch');
 select throws_ok(
     test.apply_call(8, 'home', 'local', array[test.leg('alice', 10, -1), test.leg('bob', 10, 2)]),
     'GR003', 'the entries of the batch do not balance', 'a local batch that does not balance');
