@@ -47,7 +47,8 @@ struct Loop
     uv_async_t anchor;
     uv_timer_t until;
     bool stopped;
-    bool awake;
+    bool awake;   /* the next turn must not wait */
+    bool polling; /* inside uv_run */
     Phase phases[PHASES_MAX];
     size_t phase_count;
     SignalWatch signals[SIGNALS_MAX];
@@ -128,9 +129,12 @@ void loop_add_phase(Loop *loop, void (*phase)(void *context), void *context)
     loop->phases[loop->phase_count++] = (Phase){phase, context};
 }
 
+/* Inside uv_run, timers come before the wait for the kernel, which uv_stop then cuts short. */
 void loop_wake(Loop *loop)
 {
     loop->awake = true;
+    if (loop->polling)
+        uv_stop(&loop->uv);
 }
 
 void loop_post(Loop *loop, LoopTask *task)
@@ -139,7 +143,7 @@ void loop_post(Loop *loop, LoopTask *task)
         return;
     task->posted = true;
     TAILQ_INSERT_TAIL(&loop->tasks, task, link);
-    loop->awake = true;
+    loop_wake(loop);
 }
 
 void loop_unpost(Loop *loop, LoopTask *task)
@@ -166,7 +170,9 @@ static void run_tasks(Loop *loop)
 
 static void run_turn(Loop *loop)
 {
+    loop->polling = true;
     uv_run(&loop->uv, loop->awake ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+    loop->polling = false;
     loop->awake = false;
     run_tasks(loop);
     for (size_t i = 0; i < loop->phase_count; i++)
@@ -201,7 +207,7 @@ bool loop_run_until(Loop *loop, const bool *flag, uint64_t timeout_ms)
 void loop_stop(Loop *loop)
 {
     loop->stopped = true;
-    loop->awake = true;
+    loop_wake(loop);
 }
 
 void loop_defer_free(Loop *loop, void *memory)
@@ -212,7 +218,7 @@ void loop_defer_free(Loop *loop, void *memory)
         loop->garbage = base_realloc(loop->garbage, loop->garbage_room * sizeof *loop->garbage);
     }
     loop->garbage[loop->garbage_count++] = memory;
-    loop->awake = true;
+    loop_wake(loop);
 }
 
 /* ---- timers ---------------------------------------------------------------------------------- */

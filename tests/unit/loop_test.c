@@ -107,6 +107,18 @@ static void runs_a_task_posted_by_a_task_in_the_next_turn(void **state)
     assert_string_equal(trace->text, "t|t|");
 }
 
+/* A timer fires before the loop waits for the kernel; the wait must not hold the task back. */
+static void does_not_wait_between_a_timer_and_its_task(void **state)
+{
+    Trace *trace = *state;
+    loop_add_phase(trace->loop, on_phase, trace);
+    trace->timer = loop_timer_new(trace->loop, on_timer, trace);
+    loop_timer_start(trace->timer, 0);
+    uint64_t begin_ms = loop_now_ms(trace->loop);
+    assert_true(loop_run_until(trace->loop, &trace->done, 1000));
+    assert_in_range(loop_now_ms(trace->loop) - begin_ms, 0, 500);
+}
+
 static void does_not_run_a_task_that_was_taken_back(void **state)
 {
     Trace *trace = *state;
@@ -249,6 +261,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(runs_timers_then_tasks_then_phases),
         TEST(runs_a_task_posted_by_a_task_in_the_next_turn),
+        TEST(does_not_wait_between_a_timer_and_its_task),
         TEST(does_not_run_a_task_that_was_taken_back),
         TEST(stops_and_moves_timers),
         TEST(watches_a_descriptor_until_it_ends),

@@ -1,0 +1,155 @@
+/*
+ * A scripted stand-in for coordinator/pg (pg.h), for tests of the layers above it. Link it by
+ * ` * Fakes: tests/unit/fake_pg.c` in the test's header comment; parameters and rows stay the real
+ * ones.
+ *
+ * There is one fake server per DSN text. A message is known by its *text*: the statement's name
+ * when it is executed ("lock"), "prepare lock" when it is prepared, else the SQL itself. For each
+ * message the server looks for an answer in this order:
+ *
+ *   1. the oldest unused rule of fake_answer() for that text (a rule ending in '*' matches a
+ * prefix);
+ *   2. what a server does by itself: transaction control (with the state of the transaction, so
+ * that COMMIT of a failed one answers ROLLBACK), set-up of sessions from fake_identity(), ping,
+ * limit, prepare, finish;
+ *   3. the function given to fake_serve();
+ *   4. otherwise the test aborts, naming the message.
+ *
+ * As with the real thing: an error skips the rest of its segment, a lost connection takes the
+ * "done" answers of the unconfirmed segment with it, and callbacks come in a later turn. Deadlines
+ * are those of the real loop, so tests of them use a few milliseconds.
+ *
+ *   FakeServer *server = fake_server("a");
+ *   fake_answer(server, "lock", fake_rows(rows));            next lock: these rows
+ *   fake_answer(server, "COMMIT", fake_lose());              then the reply to COMMIT is lost
+ *   fake_answer(server, "PREPARE TRANSACTION *", fake_hang()); unanswered until fake_resume()
+ *   … run the loop …
+ *   assert_string_equal(fake_sent(server, 0), "BEGIN ISOLATION LEVEL READ COMMITTED; limit; lock");
+ */
+#ifndef GIRO_FAKE_PG_H
+#define GIRO_FAKE_PG_H
+
+#include "pg/pg.h"
+
+typedef struct FakeServer FakeServer;
+typedef struct FakeRows FakeRows;
+
+/* Around every test. fake_stop aborts when a connection is still open. */
+void fake_start(void);
+void fake_stop(void);
+void fake_values_stop(void); /* part of fake_stop */
+
+/* The server at this DSN; made when it is first named, here or by pg_connect. */
+FakeServer *fake_server(const char *dsn);
+
+/* ---- rows: filled cell by cell, row by row; owned by the fake ----------------------------------
+ */
+
+FakeRows *fake_rows_new(int columns);
+void fake_null(FakeRows *rows);
+void fake_bool(FakeRows *rows, bool value);
+void fake_int4(FakeRows *rows, int32_t value);
+void fake_int8(FakeRows *rows, int64_t value);
+void fake_text(FakeRows *rows, const char *value); /* NULL = SQL null */
+void fake_bytes(FakeRows *rows, const void *value, size_t length);
+void fake_uuid(FakeRows *rows, const uint8_t value[16]);
+void fake_timestamp_us(FakeRows *rows, int64_t value);
+/* The same rows as a layer above would be lent them. */
+const PgRows *fake_lend(const FakeRows *rows);
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+typedef enum FakeDeed
+{
+    FAKE_DO,    /* done, as the other fields say */
+    FAKE_ERROR, /* the server raises `sqlstate` */
+    FAKE_LOSE,  /* the connection ends and this answer is lost */
+    FAKE_HANG,  /* nothing more comes on this connection until fake_resume */
+    FAKE_PASS,  /* of fake_serve only: this message is not expected */
+} FakeDeed;
+
+typedef struct FakeAnswer
+{
+    FakeDeed deed;
+    const char *tag;      /* NULL: as the server by itself, or "SELECT <rows>" */
+    const char *sqlstate; /* of the error or warning */
+    bool warned;
+    FakeRows *rows;
+} FakeAnswer;
+
+FakeAnswer fake_done(const char *tag);
+FakeAnswer fake_rows(FakeRows *rows);
+FakeAnswer fake_error(const char *sqlstate);
+FakeAnswer fake_warning(const char *tag, const char *sqlstate);
+FakeAnswer fake_lose(void);
+FakeAnswer fake_hang(void);
+
+/* Adds a rule that is used once. */
+void fake_answer(FakeServer *server, const char *text, FakeAnswer answer);
+size_t fake_unused(const FakeServer *server); /* rules that no message has used yet */
+
+typedef FakeAnswer (*FakeServe)(void *context, const char *text, const PgParams *params);
+void fake_serve(FakeServer *server, FakeServe serve, void *context);
+
+/* ---- what happens to connections ------------------------------------------------------------- */
+
+typedef enum FakeConnect
+{
+    FAKE_ACCEPTS,
+    FAKE_REFUSES,
+    FAKE_HANGS,
+} FakeConnect;
+
+void fake_connects(FakeServer *server, FakeConnect how); /* from now on */
+void fake_crash(FakeServer *server);                     /* every connection ends */
+void fake_resume(FakeServer *server); /* connections that hang go on; the message is done */
+
+size_t fake_connection_count(const FakeServer *server);
+size_t fake_connects_seen(const FakeServer *server);
+
+/* What the function `session` reports; change it before connecting. */
+typedef struct FakeIdentity
+{
+    const char *cluster; /* NULL: not set up */
+    const char *name;
+    int ordinal;
+    int format_version;
+    const char *system_identifier;
+    const char *timeline;
+    const char *isolation;
+    const char *synchronous_commit;
+    bool in_recovery;
+    bool read_only;
+    int max_prepared;
+    int lock_timeout_ms; /* < 0: as was asked for; likewise the next two */
+    int statement_timeout_ms;
+    int idle_timeout_ms;
+} FakeIdentity;
+FakeIdentity *fake_identity(FakeServer *server);
+
+/* ---- what was sent --------------------------------------------------------------------------- */
+
+/* The text of group number `index` that the server received, set-up of sessions not counted:
+ * messages joined by "; ", " | " where a Sync lies between. NULL if there were not so many. */
+const char *fake_sent(const FakeServer *server, size_t index);
+size_t fake_sent_count(const FakeServer *server);
+/* The same over all servers, in the order of sending, each as "<dsn>: <text>". */
+const char *fake_log(size_t index);
+
+/* Parameters of the latest message with this text; NULL if there was none. */
+const PgParams *fake_params(const FakeServer *server, const char *text);
+bool fake_param_is_null(const PgParams *params, int index);
+int32_t fake_param_int4(const PgParams *params, int index);
+int64_t fake_param_int8(const PgParams *params, int index);
+bool fake_param_bool(const PgParams *params, int index);
+/* NUL-terminated copy, owned by the fake. NULL for SQL null. */
+const char *fake_param_text(const PgParams *params, int index);
+const uint8_t *fake_param_bytes(const PgParams *params, int index, size_t *ret_length);
+size_t fake_array_count(const PgParams *params, int index);
+int32_t fake_array_int4(const PgParams *params, int index, size_t element);
+int64_t fake_array_int8(const PgParams *params, int index, size_t element);
+const char *fake_array_text(const PgParams *params, int index, size_t element);
+const uint8_t *fake_array_bytes(const PgParams *params, int index, size_t element,
+                                size_t *ret_length);
+
+#endif
