@@ -1,6 +1,7 @@
 /* See problem.h. */
 #include "api/problem.h"
 
+#include "base/log.h"
 #include "protocol/transfer.h"
 
 #include <inttypes.h>
@@ -121,6 +122,8 @@ void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *repl
     reply->content_type = "application/problem+json";
     reply->body = json_writer_text(writer, &reply->body_length);
     ASSERT(reply->body != NULL);
+    if (problem->code == ERROR_INTERNAL || problem->code == ERROR_OUTCOME_UNKNOWN)
+        log_warn("answer %s", reply->body);
     http_reply(request, reply);
     json_writer_free(writer);
 }

@@ -38,7 +38,7 @@ static void answer_failure(HttpRequest *request, const TransferRecord *record, H
     char id[UUID_TEXT_MAX + 1];
     uuid_format(record->id, id);
     Problem problem = {
-        .code = record->refusal,
+        .code = record->refusal != ERROR_NONE ? record->refusal : ERROR_INTERNAL,
         .transfer_id = id,
         .state = transfer_state_name(record->state),
     };

@@ -1,0 +1,434 @@
+/*
+ * Calls against a scripted shard: this file stands in for the directory, the shards and their
+ * sessions. Each attempt takes the next line of the script.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "shard/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum
+{
+    DEADLINE_MS = 1500,
+    SCRIPT_MAX = 8,
+};
+
+/* What the next attempt meets. */
+typedef struct Line
+{
+    bool refused; /* no session is granted */
+    PgKind kind;
+    const char *sqlstate;
+    const char *outcome; /* first column of the only row; NULL: no row */
+} Line;
+
+struct Shard
+{
+    const char *name;
+};
+
+struct Session
+{
+    bool held;
+};
+
+struct PgRows
+{
+    const char *outcome;
+};
+
+/* Everything that the stand-ins know; one test runs at a time. */
+static struct
+{
+    Loop *loop;
+    Caller *caller;
+    Shard shard;
+    Session session;
+    bool loaded;
+    Line script[SCRIPT_MAX]; /* the last line is repeated */
+    size_t line_count;
+    size_t attempts;
+    size_t refreshes;
+    size_t suspected;
+    size_t fills;
+    LoopTimer *timer;
+    ShardWaiter *waiter;
+    PgGroupDone answered;
+    void *answered_context;
+    DirectoryRefreshed refreshed;
+    void *refreshed_context;
+    bool done;
+    CallResult result;
+    char outcome[32];
+} world;
+
+static const Line *current_line(void)
+{
+    size_t last = world.line_count - 1;
+    return &world.script[world.attempts < last ? world.attempts : last];
+}
+
+/* ---- stand-ins ----------------------------------------------------------------------------------
+ */
+
+bool directory_locate(const Directory *directory, const char *account_id, Location *ret_location)
+{
+    (void)directory;
+    (void)account_id;
+    if (!world.loaded)
+        return false;
+    *ret_location = (Location){.shard = &world.shard, .partition = 7, .epoch = 3, .keyspace = ""};
+    ret_location->route.length = 8;
+    return true;
+}
+
+void directory_refresh(Directory *directory, uint64_t deadline_ms, DirectoryRefreshed done,
+                       void *context)
+{
+    (void)directory;
+    (void)deadline_ms;
+    world.refreshes++;
+    world.refreshed = done;
+    world.refreshed_context = context;
+    loop_timer_start(world.timer, 0);
+}
+
+const char *shard_name(const Shard *shard)
+{
+    return shard->name;
+}
+
+const char *shard_trouble(const Shard *shard)
+{
+    (void)shard;
+    return "connection refused";
+}
+
+void shard_suspect(Shard *shard, const char *why)
+{
+    (void)shard;
+    (void)why;
+    world.suspected++;
+}
+
+void shard_acquire(Shard *shard, ShardWaiter *waiter, SessionPurpose purpose, uint64_t deadline_ms)
+{
+    assert_ptr_equal(shard, &world.shard);
+    assert_int_equal(purpose, SESSION_TRAFFIC);
+    assert_true(deadline_ms > 0 && deadline_ms <= DEADLINE_MS);
+    world.waiter = waiter;
+    loop_timer_start(world.timer, 0);
+}
+
+void session_release(Session *session)
+{
+    assert_true(session->held);
+    session->held = false;
+}
+
+void session_begin(Session *session)
+{
+    assert_true(session->held);
+}
+
+void session_add(Session *session, Statement statement, const PgParams *params)
+{
+    assert_true(session->held && params != NULL);
+    assert_int_equal(statement, STATEMENT_ACCOUNT_GET);
+}
+
+void session_send(Session *session, uint64_t deadline_ms, PgGroupDone done, void *context)
+{
+    assert_true(session->held && deadline_ms <= DEADLINE_MS);
+    world.answered = done;
+    world.answered_context = context;
+    loop_timer_start(world.timer, 0);
+}
+
+size_t pg_row_count(const PgRows *rows)
+{
+    return rows != NULL && rows->outcome != NULL ? 1 : 0;
+}
+
+const char *pg_text(const PgRows *rows, size_t row, size_t column)
+{
+    assert_true(row == 0 && column == 0);
+    return rows->outcome;
+}
+
+/* ---- the script runs ----------------------------------------------------------------------------
+ */
+
+static void grant(void)
+{
+    ShardWaiter *waiter = world.waiter;
+    bool refused = current_line()->refused;
+    world.waiter = NULL;
+    if (refused)
+        world.attempts++;
+    else
+        world.session.held = true;
+    waiter->granted(waiter, refused ? NULL : &world.session);
+}
+
+static void answer(void)
+{
+    const Line *line = current_line();
+    PgRows rows = {line->outcome};
+    PgAnswer answers[1] = {{.kind = line->kind, .rows = line->kind == PG_DONE ? &rows : NULL}};
+    PgGroupDone answered = world.answered;
+    if (line->sqlstate != NULL)
+        snprintf(answers[0].sqlstate, sizeof answers[0].sqlstate, "%s", line->sqlstate);
+    world.answered = NULL;
+    world.attempts++;
+    answered(world.answered_context, answers, 1, PG_TRANSACTION_IDLE);
+    assert_false(world.session.held);
+}
+
+static void on_timer(void *context)
+{
+    (void)context;
+    if (world.waiter != NULL)
+        grant();
+    else if (world.answered != NULL)
+        answer();
+    else if (world.refreshed != NULL)
+    {
+        DirectoryRefreshed refreshed = world.refreshed;
+        world.refreshed = NULL;
+        refreshed(world.refreshed_context, true);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&world, 0, sizeof world);
+    world.loop = loop_new();
+    world.timer = loop_timer_new(world.loop, on_timer, NULL);
+    world.shard.name = "s1";
+    world.loaded = true;
+    CallerOptions options = {.calls_max = 2, .deadline_ms = DEADLINE_MS, .parameter_bytes = 1024};
+    world.caller = caller_new(world.loop, NULL, &options);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    caller_free(world.caller);
+    loop_timer_free(world.timer);
+    loop_free(world.loop);
+    return 0;
+}
+
+static void fill(void *context, PgParams *params)
+{
+    assert_ptr_equal(context, &world);
+    world.fills++;
+    pg_params_int4(params, 1);
+}
+
+static void on_done(void *context, const CallResult *result)
+{
+    assert_ptr_equal(context, &world);
+    assert_false(world.done);
+    world.done = true;
+    world.result = *result;
+    if (result->code == ERROR_NONE && result->rows != NULL && result->rows->outcome != NULL)
+        snprintf(world.outcome, sizeof world.outcome, "%s", result->rows->outcome);
+}
+
+static void run(bool routed, const Line *lines, size_t count)
+{
+    Call call = {STATEMENT_ACCOUNT_GET, fill, on_done, &world};
+    memcpy(world.script, lines, count * sizeof *lines);
+    world.line_count = count;
+    if (routed)
+        call_account(world.caller, "alice", &call);
+    else
+        call_shard(world.caller, &world.shard, &call);
+    assert_false(world.done); /* never from inside */
+    assert_true(loop_run_until(world.loop, &world.done, 2 * DEADLINE_MS));
+    assert_int_equal(caller_count(world.caller), 0);
+}
+
+static void expect(ErrorCode code, size_t attempts)
+{
+    if (world.result.code != code)
+        fail_msg("%s", error_row(world.result.code)->name);
+    assert_int_equal(world.attempts, attempts);
+}
+
+static const Line found = {.kind = PG_DONE, .outcome = "found"};
+static const Line stale = {.kind = PG_DONE, .outcome = "stale_route"};
+static const Line moving = {.kind = PG_DONE, .outcome = "partition_moving"};
+static const Line lost = {.kind = PG_LOST};
+static const Line refused = {.refused = true};
+
+/* ---- tests --------------------------------------------------------------------------------------
+ */
+
+static void hands_on_the_rows(void **state)
+{
+    (void)state;
+    run(true, (Line[]){found}, 1);
+    expect(ERROR_NONE, 1);
+    assert_string_equal(world.outcome, "found");
+    assert_non_null(world.result.location);
+    assert_int_equal(world.fills, 1);
+}
+
+static void no_rows_are_rows_too(void **state)
+{
+    (void)state;
+    run(false, (Line[]){{.kind = PG_DONE}}, 1);
+    expect(ERROR_NONE, 1);
+    assert_null(world.result.location);
+}
+
+static void a_stale_route_leads_to_a_fresh_look_at_the_directory(void **state)
+{
+    (void)state;
+    run(true, (Line[]){stale, moving, found}, 3);
+    expect(ERROR_NONE, 3);
+    assert_int_equal(world.refreshes, 2);
+    assert_int_equal(world.fills, 3);
+}
+
+static void the_fence_says_nothing_about_a_given_shard(void **state)
+{
+    (void)state;
+    run(false, (Line[]){stale}, 1);
+    expect(ERROR_NONE, 1);
+    assert_int_equal(world.refreshes, 0);
+}
+
+static void a_partition_that_keeps_moving_ends_at_the_deadline(void **state)
+{
+    (void)state;
+    run(true, (Line[]){moving}, 1);
+    assert_int_equal(world.result.code, ERROR_PARTITION_MOVING);
+    assert_in_range(world.attempts, 4, 20); /* with pauses, no tight loop */
+}
+
+static void a_lost_connection_is_tried_again(void **state)
+{
+    (void)state;
+    run(true, (Line[]){lost, {.kind = PG_SKIPPED}, found}, 3);
+    expect(ERROR_NONE, 3);
+}
+
+static void passing_errors_are_tried_again(void **state)
+{
+    static const char *const sqlstates[] = {"55P03", "40001", "40P01", "57P01",
+                                            "57P03", "57014", "08006", "25006"};
+    for (size_t i = 0; i < ARRAY_LENGTH(sqlstates); i++)
+    {
+        run(true, (Line[]){{.kind = PG_ERROR, .sqlstate = sqlstates[i]}, found}, 2);
+        expect(ERROR_NONE, 2);
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+static void a_row_that_stays_locked_is_busy(void **state)
+{
+    (void)state;
+    run(true, (Line[]){{.kind = PG_ERROR, .sqlstate = "55P03"}}, 1);
+    assert_int_equal(world.result.code, ERROR_ACCOUNT_BUSY);
+}
+
+static void other_errors_end_the_call(void **state)
+{
+    static const char *const sqlstates[] = {"42501", "42883", "XX000", "GR001", "53200"};
+    for (size_t i = 0; i < ARRAY_LENGTH(sqlstates); i++)
+    {
+        run(true, (Line[]){{.kind = PG_ERROR, .sqlstate = sqlstates[i]}}, 1);
+        expect(ERROR_SHARD_ERROR, 1);
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+static void a_shard_without_sessions_is_waited_for_a_moment_only(void **state)
+{
+    (void)state;
+    uint64_t began_ms = loop_now_ms(world.loop);
+    run(true, (Line[]){refused}, 1);
+    assert_int_equal(world.result.code, ERROR_SHARD_UNAVAILABLE);
+    assert_true(loop_now_ms(world.loop) - began_ms < DEADLINE_MS);
+}
+
+static void a_shard_that_comes_back_at_once_is_used(void **state)
+{
+    (void)state;
+    run(true, (Line[]){refused, refused, found}, 3);
+    expect(ERROR_NONE, 3);
+}
+
+static void without_routing_there_is_no_call(void **state)
+{
+    (void)state;
+    world.loaded = false;
+    run(true, (Line[]){found}, 1);
+    expect(ERROR_DIRECTORY_UNAVAILABLE, 0);
+}
+
+static struct
+{
+    size_t ended;
+    size_t overloaded;
+    bool all;
+} tally;
+
+static void count_done(void *context, const CallResult *result)
+{
+    (void)context;
+    tally.ended++;
+    tally.overloaded += result->code == ERROR_OVERLOADED ? 1 : 0;
+    tally.all = tally.ended == 5;
+}
+
+static void the_number_of_calls_is_bounded(void **state)
+{
+    (void)state;
+    Call call = {STATEMENT_ACCOUNT_GET, fill, count_done, &world};
+    memset(&tally, 0, sizeof tally);
+    world.loaded = false; /* so that the first two end in the next turn */
+    for (int i = 0; i < 5; i++)
+        call_account(world.caller, "alice", &call);
+    assert_int_equal(tally.ended, 0);
+    assert_true(loop_run_until(world.loop, &tally.all, DEADLINE_MS));
+    assert_int_equal(tally.overloaded, 3);
+}
+
+#define CALL_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    route_library_init();
+    const struct CMUnitTest tests[] = {
+        CALL_TEST(hands_on_the_rows),
+        CALL_TEST(no_rows_are_rows_too),
+        CALL_TEST(a_stale_route_leads_to_a_fresh_look_at_the_directory),
+        CALL_TEST(the_fence_says_nothing_about_a_given_shard),
+        CALL_TEST(a_partition_that_keeps_moving_ends_at_the_deadline),
+        CALL_TEST(a_lost_connection_is_tried_again),
+        CALL_TEST(passing_errors_are_tried_again),
+        CALL_TEST(a_row_that_stays_locked_is_busy),
+        CALL_TEST(other_errors_end_the_call),
+        CALL_TEST(a_shard_without_sessions_is_waited_for_a_moment_only),
+        CALL_TEST(a_shard_that_comes_back_at_once_is_used),
+        CALL_TEST(without_routing_there_is_no_call),
+        CALL_TEST(the_number_of_calls_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,69 @@
+/* See fake_batcher.h. */
+#include "fake_batcher.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct
+{
+    LoopTimer *timer;
+    const TransferOutcome *outcome;
+    TransferWaiter *waiter;
+    FakeSubmission last;
+} fake;
+
+static void tell(void *context)
+{
+    TransferWaiter *waiter = fake.waiter;
+    (void)context;
+    fake.waiter = NULL;
+    waiter->told(waiter, fake.outcome);
+}
+
+void fake_batcher_reset(Loop *loop, const TransferOutcome *outcome)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.timer = loop_timer_new(loop, tell, NULL);
+    fake.outcome = outcome;
+}
+
+void fake_batcher_done(void)
+{
+    loop_timer_free(fake.timer);
+}
+
+const FakeSubmission *fake_batcher_last(void)
+{
+    return &fake.last;
+}
+
+static const char *text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWaiter *waiter,
+                    uint64_t wait_ms)
+{
+    FakeSubmission *last = &fake.last;
+    (void)batcher;
+    ASSERT(fake.waiter == NULL);
+    last->count++;
+    last->amount = request->amount;
+    last->mode = request->mode;
+    last->wait_ms = wait_ms;
+    snprintf(last->debit_account, sizeof last->debit_account, "%s", request->debit_account);
+    snprintf(last->credit_account, sizeof last->credit_account, "%s", request->credit_account);
+    snprintf(last->currency, sizeof last->currency, "%s", request->currency);
+    snprintf(last->key, sizeof last->key, "%s", request->idempotency_key);
+    snprintf(last->reference, sizeof last->reference, "%s", text_or_empty(request->reference));
+    snprintf(last->metadata, sizeof last->metadata, "%s", text_or_empty(request->metadata));
+    fake.waiter = waiter;
+    loop_timer_start(fake.timer, 0);
+}
+
+BatcherCounts batcher_counts(const Batcher *batcher)
+{
+    (void)batcher;
+    return (BatcherCounts){.transfers = 2, .batches = 1};
+}
