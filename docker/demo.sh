@@ -15,7 +15,13 @@ NAMES=(alice bob carol dave erin frank grace heidi ivan judy karl laura mallory 
 
 # ---- requests ------------------------------------------------------------------------------------
 
-title() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+title() {
+    if [[ -t 1 ]]; then
+        printf '\n\033[1m%s\033[0m\n' "$*"
+    else
+        printf '\n%s\n' "$*"
+    fi
+}
 
 # Sets STATUS, HEADERS and BODY.
 call() { # method path [body [idempotency key]]
@@ -175,6 +181,14 @@ be_refused() {
     show '{status, code, state, transfer_id, detail}'
     expect_status 422
     expect 'the refusal' "$(field .code)" insufficient-funds
+    TRANSFER=$(field .transfer_id)
+    printf '  Now %s gets what was missing, and the same request is sent again:\n' "$target"
+    transfer "demo-$RUN-late" "${WORLD[${HOME_OF[$target]}]}" "$target" 1
+    expect_status 201
+    transfer "demo-$RUN-refused" "$target" "$PAYER" "$amount"
+    show '{status, code, state, transfer_id}'
+    expect_status 422
+    expect 'the transfer' "$(field .transfer_id)" "$TRANSFER"
 }
 
 replay() {
@@ -209,7 +223,8 @@ show_books() {
             [[ ${row[0]} != "$CURRENCY" ]] || clearing=$((clearing + row[2]))
         done < <("$psql" -X -A -t -d "${!dsn}" -c "$query")
     done
-    expect 'the sum of all clearing, which is what is in transit,' "$clearing" 0
+    printf '  in transit (the sum of all clearing in %s): %d\n' "$CURRENCY" "$clearing"
+    expect 'what is in transit' "$clearing" 0
 }
 
 # Scripts of this folder read the number of shards from here.
@@ -223,7 +238,7 @@ load_settings
 . "$GIRO_DIR/env"
 
 declare -A WORLD=() HOME_OF=()
-PEOPLE=() PAYER='' NEIGHBOUR='' FAR=''
+PEOPLE=() PAYER='' NEIGHBOUR='' FAR='' TRANSFER=''
 
 printf '\nGIRO_URL=%s\n' "$GIRO_URL"
 title "1. Money comes from accounts without a floor, one on each shard"
@@ -250,8 +265,8 @@ printf '  total over all accounts of this walk: %s before, %s now\n' "$TOTAL" "$
 
 title "All is as it should be. Giro goes on running:"
 cat <<END
-  $GIRO_URL/readyz          is it ready
-  $GIRO_URL/openapi.json    what it can do
-  . $GIRO_DIR/env           URLs, DSNs and pids for the shell
-  $DOWN                 stops it; make up finds the data again
+  is it ready?                         curl $GIRO_URL/readyz
+  what can it do?                      curl $GIRO_URL/openapi.json
+  URLs, DSNs and pids for the shell:   . $GIRO_DIR/env
+  stop it (make up finds the data):    $DOWN
 END

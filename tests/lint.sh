@@ -53,7 +53,7 @@ done
 while read -r line; do finding "banned: $line"; done \
     < <(git grep -nwE '(sprintf|strcpy|strcat|strtok|atoi|atol|gets|rand|alloca)\(' -- 'coordinator/*.[ch]')
 while read -r line; do finding "unfinished: $line"; done \
-    < <(git grep -nE '(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sql' '*.sh' Makefile ':!tests/lint.sh')
+    < <(git grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sql' '*.sh' Makefile ':!tests/lint.sh')
 
 flags="-std=c17 -D_GNU_SOURCE -DGIRO_VERSION=\"0\" -Icoordinator $(pkg-config --cflags libpq)"
 while read -r line; do finding "tidy: $line"; done < <(

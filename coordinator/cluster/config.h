@@ -4,8 +4,10 @@
  *
  *   {"cluster": "demo",
  *    "directory": {"dsn": "…", "owner_dsn": "…"},
- *    "shards": [{"name": "shard-1", "ordinal": 1, "dsn": "…", "owner_dsn": "…", "tags": {"zone":
- * "a"}}], "keyspaces": [{"prefix": "", "kind": "hash", "partitions": 64, "default_mode": "2pc"}]}
+ *    "shards": [
+ *      {"name": "shard-1", "ordinal": 1, "dsn": "…", "owner_dsn": "…", "tags": {"zone": "a"}}],
+ *    "keyspaces": [
+ *      {"prefix": "", "kind": "hash", "partitions": 64, "default_mode": "2pc"}]}
  *
  * `dsn` is for the coordinators' role, `owner_dsn` for the role that owns the tables (only init
  * uses it, so it may be left out of the copy that a coordinator reads). A hash keyspace says into
