@@ -52,7 +52,7 @@ $(OUT)/generated/embedded.c: coordinator/cluster/embed.sh $(SQL_FILES) $(wildcar
 
 # ---- unit tests: one binary per module; fakes replace members of the archive ------------------------
 
-$(OUT)/tests/%_test: tests/unit/%_test.c $(OUT)/libgiro.a
+$(OUT)/tests/%_test: tests/unit/%_test.c $(wildcard tests/unit/*.h tests/unit/fake_*.c) $(OUT)/libgiro.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -o $@ $< \

@@ -234,7 +234,7 @@ void fake_set_usable(Shard *shard, bool usable)
     shard->usable = usable;
 }
 
-void fake_refuse_sessions(Shard *shard, bool refuse)
+void fake_refuse_settling(Shard *shard, bool refuse)
 {
     shard->refuses = refuse;
 }
@@ -365,7 +365,8 @@ static void grant_all(void *context)
         {
             TAILQ_REMOVE(&shard->waiters, waiter, link);
             waiter->waiting = false;
-            waiter->granted(waiter, shard->refuses ? NULL : session_new(shard));
+            bool refuse = shard->refuses && waiter->purpose == SESSION_SETTLE;
+            waiter->granted(waiter, refuse ? NULL : session_new(shard));
         }
     }
 }
@@ -674,6 +675,10 @@ static void execute(Session *session, const Message *message, PgAnswer *answer, 
     answer->rows = rows;
     switch (kind)
     {
+    case FAKE_CUT:
+        session->cut_after = true;
+        follow_transaction(session, message->statement);
+        break;
     case FAKE_DONE:
         follow_transaction(session, message->statement);
         break;

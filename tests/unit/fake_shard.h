@@ -18,8 +18,8 @@ Shard *fake_shard(const char *name, int ordinal, char letter);
 void fake_set_usable(Shard *shard, bool usable);
 /* Moves the letter's accounts to another shard, as of the next refresh of the directory. */
 void fake_move(char letter, Shard *shard);
-/* No session is granted any more, or again. */
-void fake_refuse_sessions(Shard *shard, bool refuse);
+/* No session for settling is granted any more, or again. */
+void fake_refuse_settling(Shard *shard, bool refuse);
 
 typedef enum FakeKind
 {
