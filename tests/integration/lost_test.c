@@ -1,0 +1,220 @@
+/*
+ * Lost answers: a proxy between the coordinator and the shards swallows the reply to exactly one
+ * message, cuts before or after it, or delays it. Whatever happened on the server, the client's
+ * repeats lead to one transfer.
+ */
+#include "bank.h"
+#include "books.h"
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum
+{
+    HOME = 1,
+    REMOTE = 2,
+    REPEATS_MAX = 150,
+    REPEAT_PAUSE_US = 100000,
+};
+
+static Cluster *cluster;
+static Client *client;
+
+static int start(void **state)
+{
+    (void)state;
+    cluster = cluster_new(&(ClusterOptions){.shards = 2, .proxied = true});
+    client = client_new(cluster_url(cluster, 1));
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    client_free(client);
+    cluster_free(cluster);
+    return 0;
+}
+
+static int check_books(void **state)
+{
+    (void)state;
+    for (int shard = HOME; shard <= REMOTE; shard++)
+    {
+        proxy_set_rule(cluster_proxy(cluster, shard), NULL);
+        proxy_set_black_hole(cluster_proxy(cluster, shard), false);
+    }
+    books_check(cluster);
+    return 0;
+}
+
+static void pay_until_final(const Payment *payment)
+{
+    Response response;
+    bank_pay(client, payment, &response);
+    for (int i = 0; i < REPEATS_MAX && response.status != 200 && response.status != 201; i++)
+    {
+        check(response.status == 429 || response.status == 503, "%d %s", response.status,
+              response.body);
+        response_done(&response);
+        usleep(REPEAT_PAUSE_US);
+        bank_pay(client, payment, &response);
+    }
+    check(response.status == 200 || response.status == 201, "%d %s", response.status,
+          response.body);
+    response_done(&response);
+}
+
+static void await_balance(const char *account, int64_t balance)
+{
+    for (int i = 0; i < REPEATS_MAX && bank_balance(client, account) != balance; i++)
+        usleep(REPEAT_PAUSE_US);
+    assert_int_equal(bank_balance(client, account), balance);
+}
+
+typedef struct Loss
+{
+    int shard;
+    bool local;
+    ProxyAction action;
+    const char *statement; /* or */
+    const char *tag;
+} Loss;
+
+static void pay_through(const Loss *loss)
+{
+    AccountName a;
+    AccountName b;
+    Proxy *proxy = cluster_proxy(cluster, loss->shard);
+    bank_open(client, HOME, 10, a);
+    bank_open(client, loss->local ? HOME : REMOTE, 0, b);
+    ProxyRule rule = {.action = loss->action,
+                      .statement = loss->statement,
+                      .tag = loss->tag,
+                      .count = 1,
+                      .ms = 400};
+    proxy_set_rule(proxy, &rule);
+    Payment payment = {a, b, 4, bank_key()};
+    pay_until_final(&payment);
+    check(proxy_hits(proxy) == 1, "the rule for %s was applied %d times",
+          loss->statement != NULL ? loss->statement : loss->tag, proxy_hits(proxy));
+    proxy_set_rule(proxy, NULL);
+    bank_expect(client, &payment, 200, NULL, NULL);
+    await_balance(a, 6);
+    await_balance(b, 4);
+}
+
+static void a_lost_reply_to_every_statement_moves_the_money_once(void **state)
+{
+    static const Loss losses[] = {
+        {HOME, true, PROXY_SWALLOW, "lock", NULL},
+        {HOME, true, PROXY_SWALLOW, "record", NULL},
+        {HOME, true, PROXY_SWALLOW, NULL, "COMMIT"},
+        {HOME, false, PROXY_SWALLOW, "lock", NULL},
+        {REMOTE, false, PROXY_SWALLOW, "lock", NULL},
+        {REMOTE, false, PROXY_SWALLOW, "apply", NULL},
+        {REMOTE, false, PROXY_SWALLOW, "PREPARE TRANSACTION", NULL},
+        {HOME, false, PROXY_SWALLOW, "apply", NULL},
+        {HOME, false, PROXY_SWALLOW, NULL, "COMMIT"},
+        {REMOTE, false, PROXY_SWALLOW, NULL, "COMMIT PREPARED"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(losses); i++)
+        pay_through(&losses[i]);
+}
+
+static void a_cut_before_or_after_every_statement_moves_the_money_once(void **state)
+{
+    static const char *const home[] = {"lock", "transfers_by_id", "apply", "record", "COMMIT"};
+    static const char *const remote[] = {"lock", "apply", "PREPARE TRANSACTION", "COMMIT PREPARED"};
+    static const ProxyAction actions[] = {PROXY_CUT_BEFORE, PROXY_CUT_AFTER, PROXY_DELAY,
+                                          PROXY_DELAY_REPLY};
+    (void)state;
+    for (size_t action = 0; action < ARRAY_LENGTH(actions); action++)
+    {
+        for (size_t i = 0; i < ARRAY_LENGTH(home); i++)
+        {
+            pay_through(&(Loss){HOME, true, actions[action], home[i], NULL});
+            pay_through(&(Loss){HOME, false, actions[action], home[i], NULL});
+        }
+        for (size_t i = 0; i < ARRAY_LENGTH(remote); i++)
+            pay_through(&(Loss){REMOTE, false, actions[action], remote[i], NULL});
+    }
+}
+
+/* The answer to the decision is lost and the home is gone: nobody can know. Then it comes back. */
+static void a_home_lost_at_the_decision_leaves_the_outcome_unknown_until_it_is_back(void **state)
+{
+    AccountName a;
+    AccountName b;
+    Response response;
+    Proxy *proxy = cluster_proxy(cluster, HOME);
+    (void)state;
+    bank_open(client, HOME, 10, a);
+    bank_open(client, REMOTE, 0, b);
+    const char *key = bank_key();
+    char *body = bank_body(&(Payment){a, b, 4, key});
+    const char *headers[] = {"Prefer: wait=2", NULL};
+    proxy_set_rule(
+        proxy,
+        &(ProxyRule){.action = PROXY_DELAY_REPLY, .statement = "record", .count = 1, .ms = 20000});
+    client_call(client,
+                &(Request){.path = "/v1/transfers", .body = body, .key = key, .headers = headers},
+                &response);
+    response_expect(&response, 503, "outcome-unknown");
+    assert_string_equal(response_string(&response, "effect"), "unknown");
+    assert_true(strlen(response_string(&response, "transfer_id")) == UUID_TEXT_MAX);
+    response_done(&response);
+    free(body);
+    proxy_set_rule(proxy, NULL);
+    pay_until_final(&(Payment){a, b, 4, key});
+    await_balance(a, 6);
+    await_balance(b, 4);
+}
+
+/* A shard that swallows everything is suspect after one deadline; the others go on. */
+static void a_black_hole_delays_only_its_own_transfers(void **state)
+{
+    AccountName a;
+    AccountName near;
+    AccountName far;
+    Response response;
+    Proxy *proxy = cluster_proxy(cluster, REMOTE);
+    (void)state;
+    bank_open(client, HOME, 10, a);
+    bank_open(client, HOME, 0, near);
+    bank_open(client, REMOTE, 0, far);
+    proxy_set_black_hole(proxy, true);
+    const char *key = bank_key();
+    bank_pay(client, &(Payment){a, far, 1, key}, &response);
+    assert_int_equal(response.status, 503);
+    response_done(&response);
+    for (int i = 0; i < 20; i++)
+    {
+        bank_pay(client, &(Payment){near, a, 0 + 1, bank_key()}, &response);
+        response_expect(&response, 422, "insufficient-funds");
+        response_done(&response);
+        usleep(50000);
+    }
+    bank_expect(client, &(Payment){a, near, 1, bank_key()}, 201, NULL, NULL);
+    proxy_set_black_hole(proxy, false);
+    pay_until_final(&(Payment){a, far, 1, key});
+    await_balance(a, 8);
+    await_balance(far, 1);
+}
+
+#define with_books(test) cmocka_unit_test_teardown(test, check_books)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_books(a_lost_reply_to_every_statement_moves_the_money_once),
+        with_books(a_cut_before_or_after_every_statement_moves_the_money_once),
+        with_books(a_home_lost_at_the_decision_leaves_the_outcome_unknown_until_it_is_back),
+        with_books(a_black_hole_delays_only_its_own_transfers),
+    };
+    return cmocka_run_group_tests_name("lost", tests, start, stop);
+}
