@@ -16,6 +16,7 @@ enum
     REFRESH_MS = 2000,  /* how long a fresh directory is waited for */
     BUSY_TRIES_MAX = 4, /* each waits for lock_timeout */
     ROUTE_TRIES_MAX = 8,
+    GRACE_MS = 500,   /* how long transfers wait for a shard that has just been lost */
     FAILURES_MAX = 3, /* whole, whole again, alone */
 };
 
@@ -113,15 +114,19 @@ static void fail_lane(Batcher *batcher, Lane *lane, const Shard *obstacle)
 /* ---- results of batches
  * ------------------------------------------------------------------------------ */
 
+/* Whole, then whole again: from now on it is on its own, also when it has to wait for a lock. */
+static bool has_failed_in_company(const Transfer *transfer)
+{
+    return transfer->failures >= 2;
+}
+
 static void take_failure(Batcher *batcher, Transfer *transfer)
 {
-    bool hopeless =
-        !shard_is_usable(transfer->debit.shard) || !shard_is_usable(transfer->credit.shard);
     transfer->failures++;
-    if (hopeless || transfer->failures >= FAILURES_MAX)
+    if (transfer->failures >= FAILURES_MAX)
         land_not_accepted(batcher, transfer, transfer->failure.code, transfer->failure.text);
     else
-        enqueue(batcher, transfer, transfer->failures == 1 ? LANE_FRESH : LANE_ALONE);
+        enqueue(batcher, transfer, has_failed_in_company(transfer) ? LANE_ALONE : LANE_FRESH);
 }
 
 static void take_busy(Batcher *batcher, Transfer *transfer)
@@ -130,7 +135,7 @@ static void take_busy(Batcher *batcher, Transfer *transfer)
         land_not_accepted(batcher, transfer, ERROR_ACCOUNT_BUSY,
                           "an account stayed locked; nothing was recorded");
     else
-        enqueue(batcher, transfer, LANE_BUSY);
+        enqueue(batcher, transfer, has_failed_in_company(transfer) ? LANE_ALONE : LANE_BUSY);
 }
 
 static void take_stale(Batcher *batcher, Transfer *transfer)
@@ -246,10 +251,18 @@ static void sweep_flight(void *context, void *value)
     }
 }
 
+static void sweep_lane(void *context, void *value)
+{
+    Lane *lane = value;
+    if (!lane_is_empty(lane))
+        mark(context, lane);
+}
+
 static void sweep(void *context)
 {
     Batcher *batcher = context;
     map_each(batcher->flights, sweep_flight, batcher);
+    map_each(batcher->lanes, sweep_lane, batcher);
     if (map_count(batcher->flights) > 0)
         loop_timer_start(batcher->sweep, SWEEP_MS);
 }
@@ -272,11 +285,11 @@ static void tell_early(Batcher *batcher)
 
 static void work_lane(Batcher *batcher, Lane *lane)
 {
-    const Shard *obstacle = lane_obstacle(lane);
-    if (obstacle != NULL)
-        fail_lane(batcher, lane, obstacle);
-    else
+    const Shard *obstacle = lane_obstacle(lane, loop_now_ms(batcher->loop));
+    if (obstacle == NULL)
         lane_start_batches(lane, batcher->protocol, batcher->options.batch_transfers);
+    else if (lane_is_blocked_for(lane, loop_now_ms(batcher->loop)) >= GRACE_MS)
+        fail_lane(batcher, lane, obstacle);
 }
 
 static void finish_drain(Batcher *batcher)

@@ -27,13 +27,28 @@ void lane_free(Lane *lane)
     free(lane);
 }
 
-const Shard *lane_obstacle(const Lane *lane)
+static const Shard *unusable_shard(const Lane *lane)
 {
     if (!shard_is_usable(lane->home))
         return lane->home;
     if (lane->remote != NULL && !shard_is_usable(lane->remote))
         return lane->remote;
     return NULL;
+}
+
+const Shard *lane_obstacle(Lane *lane, uint64_t now_ms)
+{
+    const Shard *shard = unusable_shard(lane);
+    if (shard == NULL)
+        lane->blocked_since_ms = 0;
+    else if (lane->blocked_since_ms == 0)
+        lane->blocked_since_ms = now_ms;
+    return shard;
+}
+
+uint64_t lane_is_blocked_for(const Lane *lane, uint64_t now_ms)
+{
+    return lane->blocked_since_ms == 0 ? 0 : now_ms - lane->blocked_since_ms;
 }
 
 bool lane_is_empty(const Lane *lane)
@@ -62,9 +77,10 @@ Transfer *lane_take_any(Lane *lane)
 static void start_batch(Lane *lane, LaneKind kind, Protocol *protocol, size_t batch_transfers)
 {
     struct TransferList *queue = &lane->queues[kind];
-    Batch *batch = batch_new(protocol, lane->home, lane->remote, kind == LANE_BUSY);
+    Transfer *transfer = TAILQ_FIRST(queue);
+    bool wait = kind == LANE_BUSY || (kind == LANE_ALONE && transfer->busy_tries > 0);
+    Batch *batch = batch_new(protocol, lane->home, lane->remote, wait);
     size_t most = kind == LANE_ALONE ? 1 : batch_transfers;
-    Transfer *transfer;
     batch->lane = lane;
     batch->lane_kind = (int)kind;
     while (batch->count < most && (transfer = TAILQ_FIRST(queue)) != NULL)

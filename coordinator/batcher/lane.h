@@ -27,15 +27,18 @@ typedef struct Lane
     Shard *remote;
     struct TransferList queues[LANE_KIND_COUNT];
     int in_flight[LANE_KIND_COUNT];
-    TAILQ_ENTRY(Lane) link; /* the lanes that have something to do */
+    uint64_t blocked_since_ms; /* 0 while it is not */
+    TAILQ_ENTRY(Lane) link;    /* the lanes that have something to do */
     bool marked;
 } Lane;
 
 Lane *lane_new(Shard *home, Shard *remote);
 void lane_free(Lane *lane); /* nothing may be queued */
 
-/* The shard that keeps the lane from working now; NULL if both are usable. */
-const Shard *lane_obstacle(const Lane *lane);
+/* The shard that keeps the lane from working now; NULL if both are usable. Notes since when. */
+const Shard *lane_obstacle(Lane *lane, uint64_t now_ms);
+/* For how many milliseconds it has been kept from working. */
+uint64_t lane_is_blocked_for(const Lane *lane, uint64_t now_ms);
 bool lane_is_empty(const Lane *lane);
 /* Takes any queued transfer out; NULL if there is none. */
 Transfer *lane_take_any(Lane *lane);
