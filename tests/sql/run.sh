@@ -57,6 +57,7 @@ port = 5432
 max_prepared_transactions = 64
 fsync = off
 timezone = 'UTC'
+statement_timeout = '30s'
 log_line_prefix = '%m %p '
 CONF
     "${as_server[@]}" "$bindir/pg_ctl" -D "$work/data" -l "$work/log" -w start >/dev/null

@@ -1,9 +1,10 @@
 -- lock: the states it answers, in which order, and what it holds.
 select * from no_plan();
 call test.reset();
-call test.account('alice', 100);
-call test.account('bob', 50, -20);
+-- not in the order of their ids, so that the order of locking is not that of the heap by chance
 call test.account('carol');
+call test.account('bob', 50, -20);
+call test.account('alice', 100);
 call test.open('a');
 call test.open('b');
 select test.lock_call(array['nobody', 'bob', 'alice', 'carol']) as lock_all,
