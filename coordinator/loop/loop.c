@@ -198,6 +198,8 @@ bool loop_run_until(Loop *loop, const bool *flag, uint64_t timeout_ms)
     uv_update_time(&loop->uv);
     uint64_t end_ms = uv_now(&loop->uv) + timeout_ms;
     uv_timer_start(&loop->until, ignore_timer, timeout_ms, 0);
+    if (!*flag)
+        run_turn(loop);
     while (!*flag && uv_now(&loop->uv) < end_ms)
         run_turn(loop);
     uv_timer_stop(&loop->until);

@@ -64,7 +64,8 @@ void loop_unpost(Loop *loop, LoopTask *task);
 
 /* Runs turns until loop_stop. */
 void loop_run(Loop *loop);
-/* Runs turns until *flag is true or timeout_ms have passed; returns *flag. For set-up commands,
+/* Runs turns until *flag is true or timeout_ms have passed; returns *flag. At least one turn is run
+ * unless *flag is true already; with 0 it is just one, which does not wait. For set-up commands,
  * which use the same non-blocking layers as the service. */
 bool loop_run_until(Loop *loop, const bool *flag, uint64_t timeout_ms);
 void loop_stop(Loop *loop);

@@ -180,15 +180,17 @@ static void deliver_group(Pg *pg)
 {
     PgGroup *group = &pg->group;
     PgAnswer answers[PG_GROUP_MAX];
+    PGresult *results[PG_GROUP_MAX];
     size_t count = group->count;
     PgTransaction transaction = pg->transaction;
     memcpy(answers, group->answers, count * sizeof answers[0]);
-    group->answered = 0;
+    memcpy(results, group->results, count * sizeof(PGresult *));
+    memset(group->results, 0, count * sizeof(PGresult *));
     pg_group_clear(group);
     pg->under_way = false;
     pg->done(pg->done_context, answers, count, transaction);
     for (size_t i = 0; i < count; i++)
-        PQclear((PGresult *)(void *)(uintptr_t)answers[i].rows);
+        PQclear(results[i]);
 }
 
 static void deliver(void *context)

@@ -166,7 +166,7 @@ const char *pg_trouble(const Pg *pg);
 /* Called when an idle connection ends (server stopped, terminated). At most once. */
 void pg_on_lost(Pg *pg, void (*lost)(void *context), void *context);
 
-/* A group: begin, add 1 … PG_GROUP_MAX messages, send. `sql` is sent as an unnamed statement, which
+/* A group: begin, add 1 to PG_GROUP_MAX messages, send. `sql` is an unnamed statement, which
  * must cast its parameters ($1::bigint), since they are binary; pg_group_prepare names one;
  * pg_group_execute runs a named one. Strings and params are copied at once; params may be NULL.
  * Results come in binary. */

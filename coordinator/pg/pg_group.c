@@ -36,21 +36,17 @@ static size_t store_text(PgGroup *group, const char *text)
     return text != NULL ? store(group, text, strlen(text) + 1) : NOTHING;
 }
 
-static PGresult *result_of(const PgAnswer *answer)
+static void drop_rows(PgGroup *group, size_t position)
 {
-    return (PGresult *)(void *)(uintptr_t)answer->rows;
-}
-
-static void drop_rows(PgAnswer *answer)
-{
-    PQclear(result_of(answer));
-    answer->rows = NULL;
+    PQclear(group->results[position]);
+    group->results[position] = NULL;
+    group->answers[position].rows = NULL;
 }
 
 void pg_group_clear(PgGroup *group)
 {
     for (size_t i = 0; i < group->answered; i++)
-        drop_rows(&group->answers[i]);
+        drop_rows(group, i);
     memset(group->answers, 0, group->count * sizeof group->answers[0]);
     if (group->room > KEPT_ROOM)
     {
@@ -68,7 +64,7 @@ void pg_group_clear(PgGroup *group)
 void pg_group_done(PgGroup *group)
 {
     for (size_t i = 0; i < group->answered; i++)
-        drop_rows(&group->answers[i]);
+        drop_rows(group, i);
     free(group->bytes);
     *group = (PgGroup){0};
 }
@@ -185,7 +181,7 @@ static void take_sync_error(PgGroup *group, PGresult *result)
     PgAnswer *answer = &group->answers[group->answered - 1];
     if (answer->kind == PG_DONE)
     {
-        drop_rows(answer);
+        drop_rows(group, group->answered - 1);
         answer->kind = PG_ERROR;
         describe(answer, result);
     }
@@ -194,13 +190,17 @@ static void take_sync_error(PgGroup *group, PGresult *result)
 
 static void take_done(PgGroup *group, PGresult *result)
 {
+    size_t position = group->answered;
     PgAnswer *answer = next_answer(group);
     answer->kind = PG_DONE;
     copy_text(answer->tag, sizeof answer->tag, PQcmdStatus(result));
-    if (PQresultStatus(result) == PGRES_TUPLES_OK)
-        answer->rows = (const PgRows *)(const void *)result;
-    else
+    if (PQresultStatus(result) != PGRES_TUPLES_OK)
+    {
         PQclear(result);
+        return;
+    }
+    group->results[position] = result;
+    answer->rows = (const PgRows *)(const void *)result;
 }
 
 bool pg_group_take(PgGroup *group, PGresult *result)
@@ -271,7 +271,7 @@ void pg_group_lose(PgGroup *group, const char *text)
         PgAnswer *answer = &group->answers[i];
         if (answer->kind != PG_DONE)
             continue;
-        drop_rows(answer);
+        drop_rows(group, i);
         answer->kind = PG_LOST;
         copy_text(answer->text, sizeof answer->text, text);
     }

@@ -41,8 +41,9 @@ typedef struct PgGroup
     size_t room;
 
     PgAnswer answers[PG_GROUP_MAX];
-    size_t answered;  /* messages with an answer */
-    size_t confirmed; /* messages whose Sync was answered */
+    struct pg_result *results[PG_GROUP_MAX]; /* what the answers' rows are, owned; or NULL */
+    size_t answered;                         /* messages with an answer */
+    size_t confirmed;                        /* messages whose Sync was answered */
 } PgGroup;
 
 void pg_group_clear(PgGroup *group); /* drops messages and rows, keeps the memory */

@@ -33,6 +33,8 @@ typedef struct Waiter
     void *context;
 } Waiter;
 
+TAILQ_HEAD(WaiterList, Waiter);
+
 /* Names that callers may hold as long as the directory lives. */
 typedef struct KeptName
 {
@@ -55,7 +57,7 @@ struct Directory
     LoopTimer *next_fetch;
     LoopTimer *deadline;
     LoopTask settle;
-    TAILQ_HEAD(, Waiter) waiters;
+    struct WaiterList waiters;
     size_t waiting;
 
     Routing *routing; /* NULL until loaded */
@@ -76,8 +78,9 @@ static const char *keep_name(Directory *directory, const char *text)
         if (strcmp(name->text, text) == 0)
             return name->text;
     }
-    name = base_malloc(sizeof *name + strlen(text) + 1);
-    strcpy(name->text, text);
+    size_t size = strlen(text) + 1;
+    name = base_malloc(sizeof *name + size);
+    memcpy(name->text, text, size);
     SLIST_INSERT_HEAD(&directory->names, name, link);
     return name->text;
 }
@@ -147,24 +150,27 @@ static void use(Directory *directory, Routing *routing)
 
 /* ---- waiters --------------------------------------------------------------------------------- */
 
-static void tell(Directory *directory, Waiter *waiter, bool fresh)
+/* Tells those who wait for the fetch that succeeded, or those whose time is over. They leave the
+ * queue first, so that one who asks again at once waits for the next turn. */
+static void tell(Directory *directory, bool fresh)
 {
-    TAILQ_REMOVE(&directory->waiters, waiter, link);
-    directory->waiting--;
-    waiter->done(waiter->context, fresh);
-    free(waiter);
-}
-
-static void tell_satisfied(Directory *directory)
-{
-    size_t rounds = directory->waiting;
-    Waiter *waiter = TAILQ_FIRST(&directory->waiters);
-    while (waiter != NULL && rounds-- > 0)
+    struct WaiterList told = TAILQ_HEAD_INITIALIZER(told);
+    uint64_t now_ms = loop_now_ms(directory->loop);
+    Waiter *next;
+    for (Waiter *waiter = TAILQ_FIRST(&directory->waiters); waiter != NULL; waiter = next)
     {
-        Waiter *next = TAILQ_NEXT(waiter, link);
-        if (waiter->in_fetch)
-            tell(directory, waiter, true);
-        waiter = next;
+        next = TAILQ_NEXT(waiter, link);
+        if (fresh ? !waiter->in_fetch : waiter->deadline_at_ms > now_ms)
+            continue;
+        TAILQ_REMOVE(&directory->waiters, waiter, link);
+        TAILQ_INSERT_TAIL(&told, waiter, link);
+        directory->waiting--;
+    }
+    for (Waiter *waiter = TAILQ_FIRST(&told); waiter != NULL; waiter = next)
+    {
+        next = TAILQ_NEXT(waiter, link);
+        waiter->done(waiter->context, fresh);
+        free(waiter);
     }
 }
 
@@ -176,15 +182,8 @@ static void settle(void *context)
     Directory *directory = context;
     uint64_t now_ms = loop_now_ms(directory->loop);
     uint64_t earliest_ms = UINT64_MAX;
-    size_t rounds = directory->waiting;
-    Waiter *waiter = TAILQ_FIRST(&directory->waiters);
-    while (waiter != NULL && rounds-- > 0)
-    {
-        Waiter *next = TAILQ_NEXT(waiter, link);
-        if (waiter->deadline_at_ms <= now_ms)
-            tell(directory, waiter, false);
-        waiter = next;
-    }
+    const Waiter *waiter;
+    tell(directory, false);
     TAILQ_FOREACH (waiter, &directory->waiters, link)
     {
         if (waiter->deadline_at_ms < earliest_ms)
@@ -243,7 +242,7 @@ static void fetch_done(Directory *directory, Routing *routing)
     directory->fetching = false;
     directory->back_off_ms = BACK_OFF_FIRST_MS;
     loop_timer_start(directory->next_fetch, directory->poll_ms);
-    tell_satisfied(directory);
+    tell(directory, true);
     loop_post(directory->loop, &directory->settle);
 }
 

@@ -70,7 +70,8 @@ static bool read_keyspaces(Routing *routing, const PgRows *rows, Error *error)
         keyspace->prefix = base_strdup(pg_text(rows, i, 0));
         keyspace->prefix_length = strlen(keyspace->prefix);
         if (!keyspace_kind_parse(pg_text(rows, i, 1), &keyspace->kind) ||
-            !mode_parse(pg_text(rows, i, 2), &keyspace->default_mode))
+            !mode_parse(pg_text(rows, i, 2), &keyspace->default_mode) ||
+            (keyspace->default_mode != MODE_2PC && keyspace->default_mode != MODE_SAGA))
             return error_set(error, ERROR_SETUP, "keyspace '%s' has kind '%s' and mode '%s'",
                              keyspace->prefix, pg_text(rows, i, 1), pg_text(rows, i, 2));
     }

@@ -36,7 +36,10 @@ TAILQ_HEAD(WaiterList, ShardWaiter);
 struct Shard
 {
     Loop *loop;
-    ShardOptions options; /* owns its strings */
+    ShardOptions options; /* its strings are the three below */
+    char *cluster;
+    char *name;
+    char *dsn;
     bool usable;
     char trouble[TROUBLE_MAX];
     Watcher watchers[WATCHERS_MAX];
@@ -427,9 +430,9 @@ Shard *shard_new(Loop *loop, const ShardOptions *options)
     ASSERT(options->sessions_max > 0);
     shard->loop = loop;
     shard->options = *options;
-    shard->options.cluster = base_strdup(options->cluster);
-    shard->options.name = base_strdup(options->name);
-    shard->options.dsn = base_strdup(options->dsn);
+    shard->options.cluster = shard->cluster = base_strdup(options->cluster);
+    shard->options.name = shard->name = base_strdup(options->name);
+    shard->options.dsn = shard->dsn = base_strdup(options->dsn);
     TAILQ_INIT(&shard->sessions);
     for (int purpose = 0; purpose < PURPOSES; purpose++)
         TAILQ_INIT(&shard->waiters[purpose]);
@@ -456,9 +459,9 @@ void shard_free(Shard *shard)
     loop_unpost(shard->loop, &shard->dispatch);
     loop_timer_free(shard->deadline);
     loop_timer_free(shard->pause);
-    free((char *)(uintptr_t)shard->options.cluster);
-    free((char *)(uintptr_t)shard->options.name);
-    free((char *)(uintptr_t)shard->options.dsn);
+    free(shard->cluster);
+    free(shard->name);
+    free(shard->dsn);
     free(shard);
 }
 
@@ -466,8 +469,8 @@ void shard_set_dsn(Shard *shard, const char *dsn)
 {
     if (strcmp(shard->options.dsn, dsn) == 0)
         return;
-    free((char *)(uintptr_t)shard->options.dsn);
-    shard->options.dsn = base_strdup(dsn);
+    free(shard->dsn);
+    shard->options.dsn = shard->dsn = base_strdup(dsn);
     shard->generation++;
     close_idle(shard, false);
     shard_suspect(shard, "its address changed");

@@ -1,6 +1,6 @@
 /*
  * The cached directory over scripted connections, and the soundness of a copy.
- * Fakes: tests/unit/fake_pg.c tests/unit/fake_values.c
+ * Fakes: tests/unit/fake_pg.c tests/unit/fake_server.c tests/unit/fake_values.c
  */
 #include "shard/directory.h"
 

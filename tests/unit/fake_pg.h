@@ -1,7 +1,8 @@
 /*
- * A scripted stand-in for coordinator/pg (pg.h), for tests of the layers above it. Link it by
- * ` * Fakes: tests/unit/fake_pg.c` in the test's header comment; parameters and rows stay the real
- * ones.
+ * A scripted stand-in for coordinator/pg (pg.h), for tests of the layers above it. Link it by this
+ * line in the test's header comment; parameters and the readers of rows stay the real ones:
+ *
+ *   Fakes: tests/unit/fake_pg.c tests/unit/fake_server.c tests/unit/fake_values.c
  *
  * There is one fake server per DSN text. A message is known by its *text*: the statement's name
  * when it is executed ("lock"), "prepare lock" when it is prepared, else the SQL itself. For each

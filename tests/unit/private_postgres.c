@@ -49,7 +49,8 @@ void private_postgres_resume(const PrivatePostgres *postgres)
 void private_postgres_start(PrivatePostgres *ret_postgres, const char *settings)
 {
     PrivatePostgres *postgres = ret_postgres;
-    strcpy(postgres->directory, "/tmp/giro-test-XXXXXX");
+    *postgres = (PrivatePostgres){.directory = "/tmp/giro-test-"};
+    memset(postgres->directory + strlen(postgres->directory), 'X', 6); /* mkdtemp's pattern */
     if (mkdtemp(postgres->directory) == NULL)
         abort();
     if (geteuid() == 0)

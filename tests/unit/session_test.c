@@ -1,6 +1,6 @@
 /*
  * One session over a scripted connection: verification, hidden limits, giving back.
- * Fakes: tests/unit/fake_pg.c tests/unit/fake_values.c
+ * Fakes: tests/unit/fake_pg.c tests/unit/fake_server.c tests/unit/fake_values.c
  */
 #include "shard/session.h"
 

@@ -1,6 +1,6 @@
 /*
  * The pool of one shard over scripted connections: granting, caps, suspicion, probes, failover.
- * Fakes: tests/unit/fake_pg.c tests/unit/fake_values.c
+ * Fakes: tests/unit/fake_pg.c tests/unit/fake_server.c tests/unit/fake_values.c
  */
 #include "shard/shard.h"
 
