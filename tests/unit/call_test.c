@@ -104,10 +104,10 @@ const char *shard_name(const Shard *shard)
     return shard->name;
 }
 
-const char *shard_trouble(const Shard *shard)
+bool shard_is_usable(const Shard *shard)
 {
     (void)shard;
-    return "connection refused";
+    return !current_line()->refused;
 }
 
 void shard_suspect(Shard *shard, const char *why)
