@@ -150,8 +150,7 @@ static void on_account(void *context, const CallResult *result)
         answer_outcome(call->request, result);
 }
 
-/* ---- create -------------------------------------------------------------------------------------
- */
+/* ---- create --------------------------------------------------------------------------------- */
 
 static void fill_create(void *context, PgParams *params)
 {
@@ -180,8 +179,7 @@ void accounts_create(Api *api, HttpRequest *request)
     json_free(document);
 }
 
-/* ---- get ----------------------------------------------------------------------------------------
- */
+/* ---- get ------------------------------------------------------------------------------------ */
 
 void accounts_get(Api *api, HttpRequest *request)
 {
@@ -191,8 +189,7 @@ void accounts_get(Api *api, HttpRequest *request)
                      &(Call){STATEMENT_ACCOUNT_GET, NULL, on_account, account_call(request)});
 }
 
-/* ---- patch --------------------------------------------------------------------------------------
- */
+/* ---- patch ---------------------------------------------------------------------------------- */
 
 static void fill_patch(void *context, PgParams *params)
 {
@@ -241,8 +238,7 @@ void accounts_patch(Api *api, HttpRequest *request)
     json_free(document);
 }
 
-/* ---- entries ------------------------------------------------------------------------------------
- */
+/* ---- entries -------------------------------------------------------------------------------- */
 
 static void write_entry(JsonWriter *writer, const PgRows *rows, size_t row)
 {

@@ -49,8 +49,7 @@ static const ApiRoute routes[] = {
     {"GET", "/problems/{}", health_problem, {0}, NULL},
 };
 
-/* ---- helpers of the handlers --------------------------------------------------------------------
- */
+/* ---- helpers of the handlers ---------------------------------------------------------------- */
 
 JsonWriter *answer_writer(void)
 {
@@ -115,8 +114,7 @@ bool path_account(HttpRequest *request, const char **ret_id)
     return true;
 }
 
-/* ---- dispatch -----------------------------------------------------------------------------------
- */
+/* ---- dispatch ------------------------------------------------------------------------------- */
 
 static bool matches(const char *pattern, const Uri *uri)
 {
@@ -225,8 +223,7 @@ static void reject(void *context, HttpRequest *request, const Error *error)
     problem_send(request, error->code, error->text);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------
- */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 /* Reads may outlast their request: an answer is sent as soon as it is known. */
 static void on_drain_timer(void *context)

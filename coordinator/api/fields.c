@@ -18,8 +18,7 @@ enum
     DECIMAL_DIGITS_MAX = 9,
 };
 
-/* ---- single fields ------------------------------------------------------------------------------
- */
+/* ---- single fields -------------------------------------------------------------------------- */
 
 static bool check_names(const Json *body, const char *const *names, size_t count, Fault *fault)
 {
@@ -153,8 +152,7 @@ static bool check_currency(const char *currency, Fault *fault)
     return true;
 }
 
-/* ---- bodies -------------------------------------------------------------------------------------
- */
+/* ---- bodies --------------------------------------------------------------------------------- */
 
 bool fields_account(const Json *body, Arena *arena, AccountBody *ret_body, Fault *fault)
 {
@@ -300,8 +298,7 @@ bool fields_failpoint(const Json *body, FailpointBody *ret_body, Fault *fault)
     return true;
 }
 
-/* ---- headers and query values -------------------------------------------------------------------
- */
+/* ---- headers and query values --------------------------------------------------------------- */
 
 static const char *skip_blanks(const char *text)
 {

@@ -31,8 +31,7 @@ struct Api
     void *drained_context;
 };
 
-/* ---- helpers ------------------------------------------------------------------------------------
- */
+/* ---- helpers -------------------------------------------------------------------------------- */
 
 /* Answers with the writer's document and frees it. `reply` holds the headers already, or none. */
 void answer_json(HttpRequest *request, int status, JsonWriter *writer, HttpReply *reply);
@@ -49,8 +48,7 @@ Json *body_json(const HttpRequest *request, Fault *fault) ATTR_MUST_USE;
 /* The account id in the path. False if it was not acceptable; the request is answered then. */
 bool path_account(HttpRequest *request, const char **ret_id) ATTR_MUST_USE;
 
-/* ---- handlers, one per row of the route table ---------------------------------------------------
- */
+/* ---- handlers, one per row of the route table ----------------------------------------------- */
 
 void accounts_create(Api *api, HttpRequest *request);
 void accounts_get(Api *api, HttpRequest *request);

@@ -22,8 +22,7 @@ static void transfer_location(char location[LOCATION_MAX], const char *id)
     snprintf(location, LOCATION_MAX, "/v1/transfers/%s", id);
 }
 
-/* ---- create -------------------------------------------------------------------------------------
- */
+/* ---- create --------------------------------------------------------------------------------- */
 
 /* One client that waits; lives in the request's arena. */
 typedef struct CreateCall
@@ -145,8 +144,7 @@ void transfers_create(Api *api, HttpRequest *request)
     json_free(document);
 }
 
-/* ---- look-ups -----------------------------------------------------------------------------------
- */
+/* ---- look-ups ------------------------------------------------------------------------------- */
 
 /* Several shards asked for one transfer. Outlives the request's answer. */
 typedef struct Lookup

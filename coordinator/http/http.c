@@ -70,8 +70,7 @@ struct HttpServer
     bool draining;
 };
 
-/* ---- connections and how long they take ---------------------------------------------------------
- */
+/* ---- connections and how long they take ----------------------------------------------------- */
 
 static void peer_unlist(HttpServer *server, Peer *peer)
 {
@@ -114,8 +113,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     free(peer);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers -------------------------------------------------------------------------------- */
 
 void http_reply(HttpRequest *request, const HttpReply *reply)
 {
@@ -180,8 +178,7 @@ static void reject(HttpRequest *request, const Error *error)
     ASSERT(request->replied);
 }
 
-/* ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests ------------------------------------------------------------------------------- */
 
 /* The request line is complete; the target is as the client sent it. */
 static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
@@ -330,8 +327,7 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *connectio
     return MHD_YES;
 }
 
-/* ---- the phase ----------------------------------------------------------------------------------
- */
+/* ---- the phase ------------------------------------------------------------------------------ */
 
 static void resume(HttpServer *server, struct RequestList *list)
 {
@@ -429,8 +425,7 @@ static void on_sweep(void *context)
     ((HttpServer *)context)->sweep_due = true;
 }
 
-/* ---- the server ---------------------------------------------------------------------------------
- */
+/* ---- the server ----------------------------------------------------------------------------- */
 
 static void on_log(void *context, const char *format, va_list arguments) ATTR_PRINTF(2, 0);
 static void on_log(void *context, const char *format, va_list arguments)

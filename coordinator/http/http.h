@@ -70,8 +70,7 @@ typedef struct HttpCounts
 } HttpCounts;
 HttpCounts http_server_counts(const HttpServer *server);
 
-/* ---- requests; everything lent is good until http_reply ----------------------------------------
- */
+/* ---- requests; everything lent is good until http_reply ------------------------------------- */
 
 const char *http_method(const HttpRequest *request); /* "GET", … as sent */
 const Uri *http_uri(const HttpRequest *request);

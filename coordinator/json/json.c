@@ -145,8 +145,11 @@ Json *json_parse(const char *bytes, size_t length, Error *error)
     json_t *document = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     free(text);
     if (document == NULL)
+    {
+        bool nul = json_error_code(&why) == json_error_null_character;
         error_set(error, ERROR_JSON_INVALID, "line %d, column %d: %.160s", why.line, why.column,
-                  why.text);
+                  nul ? "a NUL character" : why.text);
+    }
     return (Json *)(void *)document;
 }
 

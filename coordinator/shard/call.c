@@ -266,9 +266,9 @@ static void on_granted(ShardWaiter *waiter, Session *session)
     }
     char detail[DETAIL_MAX];
     const Shard *shard = running->location.shard;
-    const char *trouble = shard_trouble(shard);
+    /* Clients learn which shard, not where it is or what its server says. */
     snprintf(detail, sizeof detail, "shard %s: %s", shard_name(shard),
-             trouble[0] != '\0' ? trouble : "no session became free in time");
+             shard_is_usable(shard) ? "no session became free in time" : "does not answer");
     note(running, ERROR_SHARD_UNAVAILABLE, detail);
     if (elapsed_ms(running) >= UNUSABLE_PATIENCE_MS)
         finish(running, NULL);

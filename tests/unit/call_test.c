@@ -75,8 +75,7 @@ static const Line *current_line(void)
     return &world.script[world.attempts < last ? world.attempts : last];
 }
 
-/* ---- stand-ins ----------------------------------------------------------------------------------
- */
+/* ---- stand-ins ------------------------------------------------------------------------------ */
 
 bool directory_locate(const Directory *directory, const char *account_id, Location *ret_location)
 {
@@ -105,10 +104,10 @@ const char *shard_name(const Shard *shard)
     return shard->name;
 }
 
-const char *shard_trouble(const Shard *shard)
+bool shard_is_usable(const Shard *shard)
 {
     (void)shard;
-    return "connection refused";
+    return !current_line()->refused;
 }
 
 void shard_suspect(Shard *shard, const char *why)
@@ -163,8 +162,7 @@ const char *pg_text(const PgRows *rows, size_t row, size_t column)
     return rows->outcome;
 }
 
-/* ---- the script runs ----------------------------------------------------------------------------
- */
+/* ---- the script runs ------------------------------------------------------------------------ */
 
 static void grant(void)
 {
@@ -273,8 +271,7 @@ static const Line moving = {.kind = PG_DONE, .outcome = "partition_moving"};
 static const Line lost = {.kind = PG_LOST};
 static const Line refused = {.refused = true};
 
-/* ---- tests --------------------------------------------------------------------------------------
- */
+/* ---- tests ---------------------------------------------------------------------------------- */
 
 static void hands_on_the_rows(void **state)
 {

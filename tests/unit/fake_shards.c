@@ -77,8 +77,7 @@ void fake_shards_done(void)
     loop_timer_free(timer);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------
- */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 Caller *caller_new(Loop *loop, Directory *directory, const CallerOptions *options)
 {
@@ -127,8 +126,7 @@ void call_shard(Caller *caller, Shard *shard, const Call *call)
     add_call(call, shard->position);
 }
 
-/* ---- directory and shards -----------------------------------------------------------------------
- */
+/* ---- directory and shards ------------------------------------------------------------------- */
 
 static const char *const mode_names[MODE_COUNT] = {"auto", "local", "2pc", "saga"};
 
@@ -235,8 +233,7 @@ ShardCounts shard_counts(const Shard *shard)
     return (ShardCounts){.sessions_open = 4, .sessions_busy = 1};
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 static const FakeCell *cell(const PgRows *rows, size_t row, size_t column)
 {

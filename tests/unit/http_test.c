@@ -1,6 +1,8 @@
 /*
  * A real server on a loopback port, spoken to through raw sockets. Client and server share one
  * thread: whenever the client waits, the loop runs.
+ *
+ * Fakes: tests/unit/http_client.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,10 +11,9 @@
 #include <cmocka.h>
 
 #include "http/http.h"
+#include "http_client.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,7 @@ typedef struct World
     char answer[ANSWER_MAX];
 } World;
 
-/* ---- the server's side --------------------------------------------------------------------------
- */
+/* ---- the server's side ---------------------------------------------------------------------- */
 
 static void reply_text(HttpRequest *request, int status, const char *text)
 {
@@ -122,75 +122,13 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void pump(World *world, uint64_t ms)
-{
-    static const bool never = false;
-    loop_run_until(world->loop, &never, ms);
-}
+/* ---- the client's side ---------------------------------------------------------------------- */
 
-/* ---- the client's side --------------------------------------------------------------------------
- */
-
-static int open_client(World *world)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons(http_server_port(world->server))};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
-    {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static void send_bytes(int fd, const char *bytes, size_t length)
-{
-    assert_int_equal(send(fd, bytes, length, MSG_NOSIGNAL), (ssize_t)length);
-}
-
-static void send_text(int fd, const char *text)
-{
-    send_bytes(fd, text, strlen(text));
-}
-
-/* Does the text hold a whole answer, by its Content-Length? HEAD and 204 have none to wait for. */
-static bool is_whole(const char *answer)
-{
-    const char *end = strstr(answer, "\r\n\r\n");
-    const char *length = strstr(answer, "Content-Length: ");
-    if (end == NULL)
-        return false;
-    return length == NULL || strlen(end + 4) >= strtoul(length + 16, NULL, 10);
-}
-
-/* Reads into world->answer until `count` of the marker are there, or the server closes. True if it
- * closed. */
+/* Reads into world->answer, see client_receive. */
 static bool receive(World *world, int fd, const char *marker, int count)
 {
-    size_t used = 0;
-    world->answer[0] = '\0';
-    for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5)
-    {
-        ssize_t got = recv(fd, world->answer + used, ANSWER_MAX - 1 - used, MSG_DONTWAIT);
-        if (got == 0 || (got < 0 && errno != EAGAIN))
-            return true;
-        if (got > 0)
-        {
-            used += (size_t)got;
-            world->answer[used] = '\0';
-        }
-        int seen = 0;
-        for (const char *at = world->answer; (at = strstr(at, marker)) != NULL; at++)
-            seen++;
-        if (seen >= count && is_whole(world->answer))
-            return false;
-        pump(world, 5);
-    }
-    fail_msg("no answer in time; so far: %s", world->answer);
-    return false;
+    Received received = {world->answer, sizeof world->answer, marker, count};
+    return client_receive(world->loop, fd, &received);
 }
 
 static void expect_status(World *world, int fd, int status)
@@ -210,7 +148,7 @@ static void expect_closed(World *world, int fd)
         ssize_t got = recv(fd, rest, sizeof rest, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN))
             return;
-        pump(world, 5);
+        client_pump(world->loop, 5);
     }
     fail_msg("the connection is still open");
 }
@@ -225,20 +163,19 @@ static void expect_body(const World *world, const char *body)
 static void wait_for_pending(World *world, size_t count)
 {
     for (int waited_ms = 0; world->pending_count < count && waited_ms < PATIENCE_MS; waited_ms += 5)
-        pump(world, 5);
+        client_pump(world->loop, 5);
     assert_int_equal(world->pending_count, count);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------
- */
+/* ---- tests ---------------------------------------------------------------------------------- */
 
 static void answers_a_request_and_keeps_the_connection(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
+    int fd = client_open(http_server_port(world->server));
     for (int i = 0; i < 3; i++)
     {
-        send_text(fd, "GET /a%2Fb/c?x=1+2&y=%26 HTTP/1.1\r\nHost: h\r\n\r\n");
+        client_send(fd, "GET /a%2Fb/c?x=1+2&y=%26 HTTP/1.1\r\nHost: h\r\n\r\n");
         expect_status(world, fd, 200);
         expect_body(world, "GET [a/b] [c] x=1 2 y=& <>");
         assert_non_null(strstr(world->answer, "X-Request-Id: "));
@@ -250,11 +187,11 @@ static void takes_a_body_byte_by_byte(void **state)
 {
     static const char request[] = "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello";
     World *world = *state;
-    int fd = open_client(world);
+    int fd = client_open(http_server_port(world->server));
     for (size_t i = 0; request[i] != '\0'; i++)
     {
-        send_bytes(fd, &request[i], 1);
-        pump(world, 1);
+        client_send_bytes(fd, &request[i], 1);
+        client_pump(world->loop, 1);
     }
     expect_status(world, fd, 200);
     expect_body(world, "POST [b] <hello>");
@@ -264,11 +201,11 @@ static void takes_a_body_byte_by_byte(void **state)
 static void takes_a_chunked_body(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "POST /b HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
-    send_text(fd, "3\r\nabc\r\n");
-    pump(world, 10);
-    send_text(fd, "2\r\nde\r\n0\r\n\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "POST /b HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client_send(fd, "3\r\nabc\r\n");
+    client_pump(world->loop, 10);
+    client_send(fd, "2\r\nde\r\n0\r\n\r\n");
     expect_status(world, fd, 200);
     expect_body(world, "POST [b] <abcde>");
     close(fd);
@@ -281,17 +218,17 @@ static void interleaved_bodies_stay_apart(void **state)
     char text[128];
     for (size_t i = 0; i < ARRAY_LENGTH(fds); i++)
     {
-        fds[i] = open_client(world);
-        send_text(fds[i], "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n");
+        fds[i] = client_open(http_server_port(world->server));
+        client_send(fds[i], "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n");
     }
     for (size_t byte = 0; byte < 4; byte++)
     {
         for (size_t i = 0; i < ARRAY_LENGTH(fds); i++)
         {
             snprintf(text, sizeof text, "%04zu", i * 7);
-            send_bytes(fds[i], text + byte, 1);
+            client_send_bytes(fds[i], text + byte, 1);
         }
-        pump(world, 2);
+        client_pump(world->loop, 2);
     }
     for (size_t i = 0; i < ARRAY_LENGTH(fds); i++)
     {
@@ -310,11 +247,11 @@ static void a_body_of_the_limit_passes_and_one_byte_more_is_413(void **state)
     for (size_t length = BODY_MAX; length <= BODY_MAX + 1; length++)
     {
         char head[128];
-        int fd = open_client(world);
+        int fd = client_open(http_server_port(world->server));
         snprintf(head, sizeof head, "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n",
                  length);
-        send_text(fd, head);
-        send_bytes(fd, body, length);
+        client_send(fd, head);
+        client_send_bytes(fd, body, length);
         expect_status(world, fd, length <= BODY_MAX ? 200 : 413);
         if (length > BODY_MAX)
             expect_closed(world, fd);
@@ -330,10 +267,10 @@ static void a_huge_announced_body_is_413_at_once(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(lengths); i++)
     {
         char head[128];
-        int fd = open_client(world);
+        int fd = client_open(http_server_port(world->server));
         snprintf(head, sizeof head, "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: %s\r\n\r\n",
                  lengths[i]);
-        send_text(fd, head);
+        client_send(fd, head);
         expect_status(world, fd, 413);
         expect_closed(world, fd);
         close(fd);
@@ -345,12 +282,12 @@ static void an_endless_chunked_body_is_cut(void **state)
 {
     World *world = *state;
     char chunk[4096 + 8];
-    int fd = open_client(world);
+    int fd = client_open(http_server_port(world->server));
     size_t sent = 0;
     memcpy(chunk, "1000\r\n", 6);
     memset(chunk + 6, 'x', 4096);
     memcpy(chunk + 4102, "\r\n", 2);
-    send_text(fd, "POST /b HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client_send(fd, "POST /b HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
     while (sent < 64 * 1024 * 1024)
     {
         ssize_t count = send(fd, chunk, 4104, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -359,7 +296,7 @@ static void an_endless_chunked_body_is_cut(void **state)
         if (count > 0 && count < 4104)
             break; /* a torn chunk would be malformed; the cut is near anyway */
         sent += count > 0 ? (size_t)count : 0;
-        pump(world, 1);
+        client_pump(world->loop, 1);
     }
     expect_closed(world, fd);
     assert_true(sent < 8 * 1024 * 1024);
@@ -380,10 +317,10 @@ static void doubtful_headers_are_400_and_end_the_connection(void **state)
     World *world = *state;
     for (size_t i = 0; i < ARRAY_LENGTH(headers); i++)
     {
-        int fd = open_client(world);
-        send_text(fd, "POST /b HTTP/1.1\r\n");
-        send_text(fd, headers[i]);
-        send_text(fd, "\r\n");
+        int fd = client_open(http_server_port(world->server));
+        client_send(fd, "POST /b HTTP/1.1\r\n");
+        client_send(fd, headers[i]);
+        client_send(fd, "\r\n");
         expect_status(world, fd, 400);
         expect_closed(world, fd);
         close(fd);
@@ -394,11 +331,11 @@ static void doubtful_headers_are_400_and_end_the_connection(void **state)
 static void too_many_headers_are_400(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "GET /b HTTP/1.1\r\nHost: h\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "GET /b HTTP/1.1\r\nHost: h\r\n");
     for (int i = 0; i < 70; i++)
-        send_text(fd, "X-Filler: 1\r\n");
-    send_text(fd, "\r\n");
+        client_send(fd, "X-Filler: 1\r\n");
+    client_send(fd, "\r\n");
     expect_status(world, fd, 400);
     close(fd);
 }
@@ -406,11 +343,11 @@ static void too_many_headers_are_400(void **state)
 static void a_sane_request_id_is_echoed_and_another_is_replaced(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "GET /b HTTP/1.1\r\nHost: h\r\nX-Request-Id: Trace_1.2-3\r\n\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "GET /b HTTP/1.1\r\nHost: h\r\nX-Request-Id: Trace_1.2-3\r\n\r\n");
     expect_status(world, fd, 200);
     assert_non_null(strstr(world->answer, "X-Request-Id: Trace_1.2-3\r\n"));
-    send_text(fd, "GET /b HTTP/1.1\r\nHost: h\r\nX-Request-Id: not sane\r\n\r\n");
+    client_send(fd, "GET /b HTTP/1.1\r\nHost: h\r\nX-Request-Id: not sane\r\n\r\n");
     expect_status(world, fd, 200);
     assert_null(strstr(world->answer, "not sane"));
     close(fd);
@@ -423,9 +360,9 @@ static void a_malformed_escape_is_refused(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(targets); i++)
     {
         char request[128];
-        int fd = open_client(world);
+        int fd = client_open(http_server_port(world->server));
         snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", targets[i]);
-        send_text(fd, request);
+        client_send(fd, request);
         expect_status(world, fd, 400);
         close(fd);
     }
@@ -435,8 +372,8 @@ static void a_malformed_escape_is_refused(void **state)
 static void head_is_answered_without_a_body(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "HEAD /b HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "HEAD /b HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     assert_true(receive(world, fd, "never seen", 1));
     assert_int_equal(strncmp(world->answer, "HTTP/1.1 200 ", 13), 0);
     expect_body(world, "");
@@ -446,11 +383,11 @@ static void head_is_answered_without_a_body(void **state)
 static void expect_continue_is_honoured(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd,
-              "POST /b HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd,
+                "POST /b HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     expect_status(world, fd, 100);
-    send_text(fd, "ok");
+    client_send(fd, "ok");
     expect_status(world, fd, 200);
     expect_body(world, "POST [b] <ok>");
     close(fd);
@@ -459,15 +396,15 @@ static void expect_continue_is_honoured(void **state)
 static void an_answer_may_come_later(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi");
     wait_for_pending(world, 1);
-    pump(world, ARRIVE_MS + 500); /* we are late, not the client */
+    client_pump(world->loop, ARRIVE_MS + 500); /* we are late, not the client */
     assert_int_equal(http_server_counts(world->server).pending, 1);
     reply_echo(world->pending[0]);
     expect_status(world, fd, 200);
     expect_body(world, "POST [later] <hi>");
-    pump(world, 20);
+    client_pump(world->loop, 20);
     assert_int_equal(http_server_counts(world->server).pending, 0);
     close(fd);
 }
@@ -475,10 +412,10 @@ static void an_answer_may_come_later(void **state)
 static void pipelined_requests_are_answered_in_order(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n1"
-                  "POST /now HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n2"
-                  "GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n1"
+                    "POST /now HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n2"
+                    "GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
     wait_for_pending(world, 1);
     assert_int_equal(world->handled, 1);
     reply_echo(world->pending[0]);
@@ -496,15 +433,15 @@ static void a_client_that_leaves_while_pending_harms_nobody(void **state)
     World *world = *state;
     for (size_t i = 0; i < 20; i++)
     {
-        int fd = open_client(world);
-        send_text(fd, "POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi");
+        int fd = client_open(http_server_port(world->server));
+        client_send(fd, "POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi");
         wait_for_pending(world, i + 1);
         close(fd);
     }
-    pump(world, 50);
+    client_pump(world->loop, 50);
     for (size_t i = 0; i < 20; i++)
         reply_echo(world->pending[i]);
-    pump(world, 100);
+    client_pump(world->loop, 100);
     assert_int_equal(http_server_counts(world->server).pending, 0);
     assert_int_equal(http_server_counts(world->server).connections, 0);
 }
@@ -515,17 +452,17 @@ static void half_open_connections_do_not_hinder_others_and_are_closed(void **sta
     int idle[300];
     for (size_t i = 0; i < ARRAY_LENGTH(idle); i++)
     {
-        idle[i] = open_client(world);
+        idle[i] = client_open(http_server_port(world->server));
         assert_true(idle[i] >= 0);
         if (i % 3 > 0)
-            send_text(idle[i], i % 3 == 1 ? "POST /b HT" : "POST /b HTTP/1.1\r\nHost: h\r\n");
-        pump(world, 0);
+            client_send(idle[i], i % 3 == 1 ? "POST /b HT" : "POST /b HTTP/1.1\r\nHost: h\r\n");
+        client_pump(world->loop, 0);
     }
-    int fd = open_client(world);
-    send_text(fd, "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
     expect_status(world, fd, 200);
     close(fd);
-    pump(world, ARRIVE_MS + 700);
+    client_pump(world->loop, ARRIVE_MS + 700);
     assert_int_equal(http_server_counts(world->server).connections, 0);
     for (size_t i = 0; i < ARRAY_LENGTH(idle); i++)
         close(idle[i]);
@@ -534,10 +471,10 @@ static void half_open_connections_do_not_hinder_others_and_are_closed(void **sta
 static void a_head_that_dribbles_is_cut(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "GET /b HTTP/1.1\r\nX: ");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "GET /b HTTP/1.1\r\nX: ");
     for (int i = 0; i < 40 && send(fd, "x", 1, MSG_NOSIGNAL) == 1; i++)
-        pump(world, 50);
+        client_pump(world->loop, 50);
     assert_int_equal(http_server_counts(world->server).connections, 0);
     close(fd);
 }
@@ -545,17 +482,17 @@ static void a_head_that_dribbles_is_cut(void **state)
 static void a_body_that_dribbles_is_408(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
     for (int i = 0; i < 10; i++)
     {
-        send_text(fd, "x");
-        pump(world, 50);
+        client_send(fd, "x");
+        client_pump(world->loop, 50);
     }
     expect_status(world, fd, 408);
     expect_closed(world, fd);
     close(fd);
-    pump(world, 50);
+    client_pump(world->loop, 50);
     assert_int_equal(world->handled, 0);
     assert_int_equal(http_server_counts(world->server).connections, 0);
 }
@@ -563,17 +500,17 @@ static void a_body_that_dribbles_is_408(void **state)
 static void draining_waits_for_answers_and_stops_listening(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
     wait_for_pending(world, 1);
     http_server_drain(world->server, on_drained, world);
-    pump(world, 50);
+    client_pump(world->loop, 50);
     assert_false(world->drained);
-    assert_int_equal(open_client(world), -1);
+    assert_int_equal(client_open(http_server_port(world->server)), -1);
     reply_echo(world->pending[0]);
     expect_status(world, fd, 200);
     assert_non_null(strstr(world->answer, "Connection: close"));
-    pump(world, 50);
+    client_pump(world->loop, 50);
     assert_true(world->drained);
     close(fd);
 }
@@ -581,8 +518,8 @@ static void draining_waits_for_answers_and_stops_listening(void **state)
 static void can_be_freed_while_clients_wait(void **state)
 {
     World *world = *state;
-    int fd = open_client(world);
-    send_text(fd, "GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+    int fd = client_open(http_server_port(world->server));
+    client_send(fd, "GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
     wait_for_pending(world, 1);
     http_server_free(world->server);
     world->server = NULL;

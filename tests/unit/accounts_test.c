@@ -1,0 +1,201 @@
+/*
+ * Accounts over HTTP: what is answered to what, to the letter.
+ *
+ * Fakes: tests/unit/api_world.c tests/unit/http_client.c tests/unit/fake_batcher.c
+ * Fakes: tests/unit/fake_shards.c tests/unit/fake_failpoint.c
+ */
+#include "api_world.h"
+
+#include <stdio.h>
+
+static FakeRow account_row(const char *outcome)
+{
+    return (FakeRow){{
+        {.text = outcome},
+        {.text = "alice"},
+        {.text = "EUR"},
+        {.number = -5},
+        {.null = true},
+        {.text = "open"},
+        {.number = 7},
+        {.number = 0},
+        {.text = "{\"a\": \"b\"}"},
+        {.number = 1769860800000000},
+    }};
+}
+
+static void accounts_answer_by_the_outcome(void **state)
+{
+    static const struct
+    {
+        const char *outcome;
+        int status;
+        const char *code;
+    } cases[] = {
+        {"created", 201, NULL},
+        {"exists", 200, NULL},
+        {"found", 200, NULL},
+        {"changed", 200, NULL},
+        {"conflict", 409, "account-exists"},
+        {"missing", 404, "account-not-found"},
+        {"not_empty", 409, "state-conflict"},
+        {"in_transit", 409, "state-conflict"},
+        {"below_floor", 409, "state-conflict"},
+        {"closed", 409, "state-conflict"},
+    };
+    World *world = *state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+    {
+        FakeRow row = account_row(cases[i].outcome);
+        world->shards->rows = &row;
+        world->shards->row_count = 1;
+        call(world, "POST /v1/accounts", JSON_TYPE, "{\"id\":\"alice\",\"currency\":\"EUR\"}");
+        if (cases[i].code != NULL)
+            expect_problem(world, cases[i].status, cases[i].code);
+        else
+            expect(world, cases[i].status);
+        assert_int_equal(has_header(world, "Location: /v1/accounts/alice\r\n"),
+                         cases[i].status == 201);
+    }
+}
+
+static void an_account_is_shown_whole(void **state)
+{
+    World *world = *state;
+    FakeRow row = account_row("found");
+    world->shards->rows = &row;
+    world->shards->row_count = 1;
+    get(world, "/v1/accounts/tenant:alice%40x");
+    expect(world, 200);
+    assert_string_equal(world->shards->last_account, "tenant:alice@x");
+    assert_int_equal(world->shards->last_statement, STATEMENT_ACCOUNT_GET);
+    assert_string_equal(
+        world->body,
+        "{\"id\":\"alice\",\"currency\":\"EUR\",\"balance\":-5,\"floor\":null,\"status\":\"open\","
+        "\"version\":7,\"in_transit\":0,"
+        "\"route\":{\"keyspace\":\"\",\"partition\":42,\"shard\":\"s2\"},"
+        "\"metadata\":{\"a\": \"b\"},\"created_at\":\"2026-01-31T12:00:00.000000Z\"}");
+}
+
+static void accounts_can_be_changed_with_a_reason(void **state)
+{
+    World *world = *state;
+    FakeRow row = account_row("changed");
+    world->shards->rows = &row;
+    world->shards->row_count = 1;
+    call(world, "PATCH /v1/accounts/alice", JSON_TYPE,
+         "{\"reason\":\"asked\\nby the owner\",\"status\":\"frozen\",\"floor\":-3}");
+    expect(world, 200);
+    assert_int_equal(world->shards->last_statement, STATEMENT_ACCOUNT_PATCH);
+    call(world, "PATCH /v1/accounts/alice", JSON_TYPE, "{\"reason\":\"why\",\"floor\":-3}");
+    expect_problem(world, 400, "body-invalid");
+    call(world, "PATCH /v1/accounts/alice", "", "{\"reason\":\"a good reason\",\"floor\":-3}");
+    expect_problem(world, 415, "media-type");
+    assert_int_equal(world->shards->calls, 1);
+}
+
+static void ids_that_are_none_are_422(void **state)
+{
+    static const char *const ids[] = {"a%2Fb", ".", "..", "a%20b", "%C3%A9", "a+b"};
+    World *world = *state;
+    for (size_t i = 0; i < ARRAY_LENGTH(ids); i++)
+    {
+        char target[128];
+        snprintf(target, sizeof target, "/v1/accounts/%s", ids[i]);
+        get(world, target);
+        expect_problem(world, 422, "account-id-invalid");
+        snprintf(target, sizeof target, "/v1/accounts/%s/entries", ids[i]);
+        get(world, target);
+        expect_problem(world, 422, "account-id-invalid");
+    }
+    assert_int_equal(world->shards->calls, 0);
+}
+
+static void a_shard_in_trouble_is_told(void **state)
+{
+    static const ErrorCode codes[] = {ERROR_SHARD_UNAVAILABLE, ERROR_PARTITION_MOVING,
+                                      ERROR_SHARD_ERROR, ERROR_DIRECTORY_UNAVAILABLE,
+                                      ERROR_OVERLOADED};
+    World *world = *state;
+    for (size_t i = 0; i < ARRAY_LENGTH(codes); i++)
+    {
+        world->shards->code = codes[i];
+        get(world, "/v1/accounts/alice");
+        expect_problem(world, 503, error_row(codes[i])->name);
+        assert_string_equal(text_field(world, "detail"), "a reason");
+    }
+}
+
+static FakeRow entry_row(int64_t seq)
+{
+    return (FakeRow){{
+        {.text = "entry"},
+        {.number = seq},
+        {.text = UUID},
+        {.number = -250},
+        {.number = 1000},
+        {.text = "bob"},
+        {.null = true},
+        {.number = 1769860800000000},
+    }};
+}
+
+static void entries_come_in_pages(void **state)
+{
+    World *world = *state;
+    FakeRow rows[] = {entry_row(3), entry_row(2)};
+    world->shards->rows = rows;
+    world->shards->row_count = 2;
+    get(world, "/v1/accounts/alice/entries?limit=2");
+    expect(world, 200);
+    const Json *items = json_field(world->json, "items");
+    assert_int_equal(json_array_length(items), 2);
+    assert_int_equal(json_as_integer(json_field(json_array_at(items, 1), "seq")), 2);
+    assert_non_null(strstr(world->body, "{\"seq\":3,\"transfer_id\":\"" UUID "\",\"amount\":-250,"
+                                        "\"balance\":1000,\"counterparty\":\"bob\","
+                                        "\"reference\":null,"
+                                        "\"at\":\"2026-01-31T12:00:00.000000Z\"}"));
+    char target[128];
+    snprintf(target, sizeof target, "/v1/accounts/alice/entries?cursor=%s",
+             text_field(world, "next_cursor"));
+    rows[0] = entry_row(1);
+    world->shards->row_count = 1;
+    get(world, target);
+    expect(world, 200);
+    assert_int_equal(json_kind(json_field(world->json, "next_cursor")), JSON_KIND_NULL);
+}
+
+static void lists_of_entries_may_be_empty_or_of_no_account(void **state)
+{
+    World *world = *state;
+    FakeRow none = {{{.text = "none"}}};
+    FakeRow missing = {{{.text = "missing"}}};
+    world->shards->rows = &none;
+    world->shards->row_count = 1;
+    get(world, "/v1/accounts/alice/entries");
+    assert_string_equal(world->body, "{\"items\":[],\"next_cursor\":null}");
+    world->shards->rows = &missing;
+    get(world, "/v1/accounts/alice/entries");
+    expect_problem(world, 404, "account-not-found");
+    get(world, "/v1/accounts/alice/entries?limit=0");
+    expect_problem(world, 400, "parameter-invalid");
+    get(world, "/v1/accounts/alice/entries?cursor=x");
+    expect_problem(world, 400, "cursor-invalid");
+    get(world, "/v1/accounts/alice/entries?offset=1");
+    expect_problem(world, 400, "parameter-invalid");
+}
+
+int main(void)
+{
+    route_library_init();
+    const struct CMUnitTest tests[] = {
+        API_TEST(accounts_answer_by_the_outcome),
+        API_TEST(an_account_is_shown_whole),
+        API_TEST(accounts_can_be_changed_with_a_reason),
+        API_TEST(ids_that_are_none_are_422),
+        API_TEST(a_shard_in_trouble_is_told),
+        API_TEST(entries_come_in_pages),
+        API_TEST(lists_of_entries_may_be_empty_or_of_no_account),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
