@@ -52,7 +52,7 @@ static void connects_and_names_itself(void **state)
     assert_string_equal(client->answers[0].tag, "DO");
 }
 
-static void sets_keepalives_on_tcp(void **state)
+static void connects_over_tcp(void **state)
 {
     Client *client = *state;
     client_reconnect(client, server.tcp_dsn, DEADLINE_MS);
@@ -160,7 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(connects_and_names_itself),
-        TEST(sets_keepalives_on_tcp),
+        TEST(connects_over_tcp),
         TEST(resolves_host_names),
         TEST(reports_what_cannot_be_connected_to),
         TEST(passes_over_a_host_that_hangs),
