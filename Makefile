@@ -31,8 +31,6 @@ all: $(OUT)/girod ## build girod (the default)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
--include $(DEPENDENCIES)
-
 $(OUT)/girod: $(OUT)/coordinator/main.o $(OUT)/libgiro.a
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
@@ -60,7 +58,11 @@ $(OUT)/tests/%_test: tests/unit/%_test.c $(wildcard tests/unit/*.h tests/unit/fa
 
 .PHONY: test-unit
 test-unit: $(UNIT_TESTS:%=$(OUT)/tests/%) ## unit tests (cmocka)
-	@for test in $^; do $$test || exit 1; done
+	@tests/run.sh unit $(OUT)/logs/unit $^
+
+.PHONY: test-sql
+test-sql: ## the participant functions inside one Postgres (pgTAP)
+	@tests/run.sh sql $(OUT)/logs/sql tests/sql/run.sh
 
 .PHONY: lint
 lint: ## layout, sizes, include rules, clang-tidy
@@ -86,11 +88,12 @@ demo: packages ## build, start a cluster and walk through what it does
 
 # ---- integration tests: one program each, which starts the clusters that it needs -------------------
 
-HARNESS := $(filter-out %_test.c,$(sort $(wildcard tests/integration/*.c)))
+HARNESS := $(patsubst %.c,$(OUT)/%.o,$(filter-out %_test.c,$(wildcard tests/integration/*.c)))
 INTEGRATION_TESTS := $(patsubst tests/integration/%.c,%,$(sort $(wildcard tests/integration/*_test.c)))
+$(HARNESS): CPPFLAGS += -Itests/integration
+DEPENDENCIES += $(HARNESS:.o=.d)
 
-$(OUT)/tests/integration/%: tests/integration/%.c $(HARNESS) $(wildcard tests/integration/*.h) \
-                            $(OUT)/libgiro.a
+$(OUT)/tests/integration/%_test: tests/integration/%_test.c $(HARNESS) $(OUT)/libgiro.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	@$(CC) $(CPPFLAGS) -Itests/integration $(CFLAGS) -Wno-missing-prototypes -o $@ $< $(HARNESS) \
@@ -98,4 +101,19 @@ $(OUT)/tests/integration/%: tests/integration/%.c $(HARNESS) $(wildcard tests/in
 
 .PHONY: test-integration
 test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
-	@for test in $(filter %_test,$^); do GIRO_BIN=$(CURDIR)/$(OUT)/girod $$test || exit 1; done
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh integration $(OUT)/logs/integration \
+	  $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
+
+# ---- all of it ---------------------------------------------------------------------------------------
+
+.PHONY: test asan
+test: packages ## everything: unit, sql, integration, and unit and integration again under ASan and UBSan
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@$(MAKE) --no-print-directory test-unit test-sql test-integration
+	@$(MAKE) --no-print-directory asan
+
+asan: ## unit and integration tests under ASan and UBSan
+	@$(MAKE) --no-print-directory BUILD=asan -j$$(nproc) all
+	@$(MAKE) --no-print-directory BUILD=asan test-unit test-integration
+
+-include $(DEPENDENCIES)

@@ -74,7 +74,7 @@ static bool parse_number(const char *name, const char *text, long max, int *ret_
 static bool parse_listen(const char *text, Options *options, Error *error)
 {
     const char *colon = strrchr(text, ':');
-    int port;
+    int port = 0;
     if (colon == NULL)
         return error_set(error, ERROR_CONFIG, "--listen takes HOST:PORT, not \"%s\"", text);
     if (!parse_number("listen", colon + 1, UINT16_MAX, &port, error))

@@ -452,7 +452,7 @@ static void what_queues_behind_a_batch_forms_the_next_one(void **state)
 {
     Fixture *fixture = *state;
     Client clients[5];
-    char keys[5][4];
+    char keys[5][16];
     for (int i = 0; i < 5; i++)
     {
         snprintf(keys[i], sizeof keys[i], "k%d", i);
@@ -491,7 +491,7 @@ static void beyond_the_bound_a_request_is_told_at_once(void **state)
 {
     Fixture *fixture = *state;
     Client clients[7];
-    char keys[7][4];
+    char keys[7][16];
     for (int i = 0; i < 7; i++)
     {
         snprintf(keys[i], sizeof keys[i], "k%d", i);
