@@ -23,7 +23,8 @@ begin
 
     return query
         select t.id, t.home, t.state, t.mode, t.debit_account, t.credit_account, t.amount,
-               t.currency, t.idempotency_key, t.reference, t.metadata::text, t.refusal, t.attention,
+               t.currency, t.idempotency_key, t.reference, t.metadata::text, t.refusal,
+               coalesce(t.attention, giro.patience_is_over(t)),
                t.attempts, t.next_attempt_at, t.last_error, t.created_at, t.decided_at
         from transfers t
         where t.id = any (p_ids)

@@ -108,12 +108,15 @@ static bool read_preferences(const HttpRequest *request, Preferences *ret_prefer
     return true;
 }
 
-static void submit(Api *api, HttpRequest *request, const TransferRequest *transfer, int wait_s)
+static void submit(Api *api, HttpRequest *request, const TransferRequest *transfer,
+                   const Preferences *preferences)
 {
     CreateCall *call = arena_take(http_arena(request), sizeof *call);
     call->request = request;
     call->waiter.told = on_told;
-    batcher_submit(api->batcher, transfer, &call->waiter, (uint64_t)wait_s * MS_PER_S);
+    call->waiter.respond_async = preferences->respond_async;
+    batcher_submit(api->batcher, transfer, &call->waiter,
+                   (uint64_t)preferences->wait_s * MS_PER_S);
 }
 
 void transfers_create(Api *api, HttpRequest *request)
@@ -138,8 +141,9 @@ void transfers_create(Api *api, HttpRequest *request)
             .reference = body.reference,
             .metadata = body.metadata,
             .mode = body.mode,
+            .deadline_ms = body.deadline_ms,
         };
-        submit(api, request, &transfer, preferences.wait_s);
+        submit(api, request, &transfer, &preferences);
     }
     json_free(document);
 }

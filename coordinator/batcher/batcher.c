@@ -3,8 +3,10 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "batcher/claimer.h"
 #include "batcher/flight.h"
 #include "batcher/lane.h"
+#include "batcher/postponer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,16 @@ enum
     ROUTE_TRIES_MAX = 8,
     GRACE_MS = 500,   /* how long transfers wait for a shard that has just been lost */
     FAILURES_MAX = 3, /* whole, whole again, alone */
+
+    /* sagas after their hold */
+    CALLS_MAX = 1024, /* claims and postponements at once */
+    CALL_DEADLINE_MS = 5000,
+    CALL_BYTES = 64 * 1024,
+    CLAIM_PERIOD_MS = 500,
+    CLAIMS_MAX = 256,         /* per round, home and other shard */
+    POSTPONE_OUTAGE_MS = 500, /* the shard is down: due as soon as it is back */
+    POSTPONE_FIRST_MS = 1000, /* the step fails: doubled with each attempt … */
+    POSTPONE_LAST_MS = 30000, /* … up to this */
 };
 
 TAILQ_HEAD(LaneList, Lane);
@@ -29,10 +41,13 @@ struct Batcher
     Protocol *protocol;
     BatcherOptions options;
     Map *flights; /* by transfer id */
-    Map *lanes;   /* by (home, remote) */
+    Map *lanes;   /* by LaneKey */
     struct LaneList marked;
     struct TransferWaiterList early; /* answers that are known before anything was done */
     struct TransferList rerouting;
+    Caller *caller; /* for what needs no batch */
+    Postponer *postponer;
+    Claimer *claimer;
     LoopTimer *sweep;
     LoopTimer *reroute;
     bool refreshing;
@@ -53,15 +68,15 @@ static void mark(Batcher *batcher, Lane *lane)
     loop_wake(batcher->loop);
 }
 
-static Lane *lane_of(Batcher *batcher, Shard *home, Shard *remote)
+static Lane *lane_of(Batcher *batcher, const Transfer *transfer)
 {
-    const Shard *key[2] = {home, remote};
-    _Static_assert(sizeof key == MAP_KEY_SIZE, "a pair of pointers is the key");
-    Lane *lane = map_get(batcher->lanes, key);
+    LaneKey key = lane_key(transfer);
+    _Static_assert(sizeof key == MAP_KEY_SIZE, "the key of a lane is a map's key");
+    Lane *lane = map_get(batcher->lanes, &key);
     if (lane == NULL)
     {
-        lane = lane_new(home, remote);
-        map_put(batcher->lanes, key, lane);
+        lane = lane_new(transfer);
+        map_put(batcher->lanes, &key, lane);
     }
     return lane;
 }
@@ -78,9 +93,7 @@ static bool locate(Batcher *batcher, Transfer *transfer)
 
 static void enqueue(Batcher *batcher, Transfer *transfer, LaneKind kind)
 {
-    Shard *home = transfer->debit.shard;
-    Shard *remote = transfer->credit.shard != home ? transfer->credit.shard : NULL;
-    Lane *lane = lane_of(batcher, home, remote);
+    Lane *lane = lane_of(batcher, transfer);
     flight_enqueue(transfer, &lane->queues[kind]);
     mark(batcher, lane);
 }
@@ -101,14 +114,64 @@ static void land_not_accepted(Batcher *batcher, Transfer *transfer, ErrorCode co
     land(batcher, transfer);
 }
 
+/* ---- sagas that cannot go on now
+ * ----------------------------------------------------------------- */
+
+/* 1 s, 2 s, 4 s … 30 s, and up to a quarter more, so that many do not come back together. */
+static uint64_t postponement_ms(const Transfer *transfer)
+{
+    uint64_t pause_ms = POSTPONE_FIRST_MS;
+    for (int32_t i = 1; i < transfer->attempts && pause_ms < POSTPONE_LAST_MS; i++)
+        pause_ms *= 2;
+    pause_ms = pause_ms < POSTPONE_LAST_MS ? pause_ms : POSTPONE_LAST_MS;
+    return pause_ms + pause_ms * transfer->id[15] / 1024;
+}
+
+/* Drops a pending saga: its row is durable, and whoever finds it due goes on with it. */
+static void let_go(Batcher *batcher, Transfer *transfer, const Postponement *why)
+{
+    Postponement note = *why;
+    note.id = transfer->id;
+    note.home = transfer->debit.shard;
+    postponer_add(batcher->postponer, &note);
+    flight_tell_recorded(transfer);
+    land(batcher, transfer);
+}
+
+/* ---- lanes whose shard is away
+ * ------------------------------------------------------------------- */
+
+static void fail_one(Batcher *batcher, Transfer *transfer, const Error *error)
+{
+    if (!transfer->held)
+    {
+        flight_dequeue(transfer);
+        land_not_accepted(batcher, transfer, error->code, error->text);
+    }
+    else if (!flight_is_awaited(transfer))
+    {
+        flight_dequeue(transfer);
+        let_go(batcher, transfer,
+               &(Postponement){.delay_ms = POSTPONE_OUTAGE_MS, .error = error->text});
+    }
+    /* else: accepted, and a client still hopes for more */
+}
+
 static void fail_lane(Batcher *batcher, Lane *lane, const Shard *obstacle)
 {
-    Transfer *transfer;
     Error error;
     error_set(&error, ERROR_SHARD_UNAVAILABLE, "shard %s: %s", shard_name(obstacle),
               shard_trouble(obstacle));
-    while ((transfer = lane_take_any(lane)) != NULL)
-        land_not_accepted(batcher, transfer, error.code, error.text);
+    for (int kind = 0; kind < LANE_KIND_COUNT; kind++)
+    {
+        Transfer *transfer = TAILQ_FIRST(&lane->queues[kind]);
+        while (transfer != NULL)
+        {
+            Transfer *next = TAILQ_NEXT(transfer, link);
+            fail_one(batcher, transfer, &error);
+            transfer = next;
+        }
+    }
 }
 
 /* ---- results of batches
@@ -123,59 +186,155 @@ static bool has_failed_in_company(const Transfer *transfer)
 static void take_failure(Batcher *batcher, Transfer *transfer)
 {
     transfer->failures++;
-    if (transfer->failures >= FAILURES_MAX)
-        land_not_accepted(batcher, transfer, transfer->failure.code, transfer->failure.text);
-    else
+    if (transfer->failures < FAILURES_MAX)
         enqueue(batcher, transfer, has_failed_in_company(transfer) ? LANE_ALONE : LANE_FRESH);
+    else if (transfer->held)
+        let_go(batcher, transfer,
+               &(Postponement){.delay_ms = postponement_ms(transfer),
+                               .error = transfer->failure.text});
+    else
+        land_not_accepted(batcher, transfer, transfer->failure.code, transfer->failure.text);
 }
 
 static void take_busy(Batcher *batcher, Transfer *transfer)
 {
-    if (++transfer->busy_tries > BUSY_TRIES_MAX)
+    if (++transfer->busy_tries <= BUSY_TRIES_MAX)
+        enqueue(batcher, transfer, has_failed_in_company(transfer) ? LANE_ALONE : LANE_BUSY);
+    else if (transfer->held)
+        let_go(batcher, transfer,
+               &(Postponement){.delay_ms = postponement_ms(transfer),
+                               .error = "an account stayed locked"});
+    else
         land_not_accepted(batcher, transfer, ERROR_ACCOUNT_BUSY,
                           "an account stayed locked; nothing was recorded");
-    else
-        enqueue(batcher, transfer, has_failed_in_company(transfer) ? LANE_ALONE : LANE_BUSY);
 }
 
 static void take_stale(Batcher *batcher, Transfer *transfer)
 {
-    if (++transfer->route_tries > ROUTE_TRIES_MAX)
+    if (++transfer->route_tries <= ROUTE_TRIES_MAX)
     {
+        flight_enqueue(transfer, &batcher->rerouting);
+        if (!batcher->refreshing && !loop_timer_running(batcher->reroute))
+            loop_timer_start(batcher->reroute, REROUTE_MS);
+    }
+    else if (transfer->held)
+        let_go(batcher, transfer,
+               &(Postponement){.delay_ms = postponement_ms(transfer),
+                               .error = "the partition of an account has no owner at the moment"});
+    else
         land_not_accepted(batcher, transfer, ERROR_PARTITION_MOVING,
                           "the partition of an account has no owner at the moment");
-        return;
-    }
-    flight_enqueue(transfer, &batcher->rerouting);
-    if (!batcher->refreshing && !loop_timer_running(batcher->reroute))
-        loop_timer_start(batcher->reroute, REROUTE_MS);
 }
 
-static void take_result(Batcher *batcher, Transfer *transfer)
+/* ---- the steps of a saga
+ * ------------------------------------------------------------------------- */
+
+static void go_on(Batcher *batcher, Transfer *transfer, BatchKind next)
 {
-    if (transfer->result == RESULT_RECORDED)
+    transfer->work = next;
+    transfer->failures = 0;
+    transfer->busy_tries = 0;
+    transfer->route_tries = 0;
+    enqueue(batcher, transfer, LANE_FRESH);
+}
+
+/* Its hold is durable: from now on it is accepted at least. */
+static void take_held(Batcher *batcher, Transfer *transfer)
+{
+    transfer->held = true;
+    if (transfer->request.deadline_ms > 0)
+        transfer->give_up_at_ms =
+            loop_now_ms(batcher->loop) + (uint64_t)transfer->request.deadline_ms;
+    flight_tell_accepted(transfer);
+    go_on(batcher, transfer, BATCH_CREDIT);
+}
+
+static void take_receipt(Batcher *batcher, Transfer *transfer)
+{
+    go_on(batcher, transfer, transfer->receipt == RECEIPT_APPLIED ? BATCH_CLOSE : BATCH_REFUND);
+}
+
+/* The money stays in transit, visible, and a person is told. */
+static void take_refused_refund(Batcher *batcher, Transfer *transfer)
+{
+    let_go(batcher, transfer,
+           &(Postponement){.delay_ms = POSTPONE_LAST_MS,
+                           .error = transfer->failure.text,
+                           .attention = transfer->failure.text});
+}
+
+static void take_record(Batcher *batcher, Transfer *transfer)
+{
+    bool pending = transfer->record.state == TRANSFER_PENDING;
+    if (pending && !transfer->replayed)
     {
-        flight_tell_recorded(transfer);
-        land(batcher, transfer);
+        take_held(batcher, transfer);
         return;
     }
-    if (transfer->result == RESULT_NO_DEBIT_ACCOUNT)
-    {
-        land_not_accepted(batcher, transfer, ERROR_DEBIT_ACCOUNT_NOT_FOUND,
-                          transfer->request.debit_account);
-        return;
-    }
-    if (!flight_is_awaited(transfer))
-    {
+    flight_tell_recorded(transfer);
+    land(batcher, transfer);
+    if (pending)
+        claimer_hurry(batcher->claimer); /* somebody waits for it: is it due? */
+}
+
+/* A credit that is to be given up: a tombstone instead, if it is not too late. */
+static void give_up(Batcher *batcher, Transfer *transfer, ErrorCode reason)
+{
+    if (transfer->giving_up == ERROR_NONE)
+        transfer->giving_up = reason;
+    if (transfer->queue == NULL || transfer->work != BATCH_CREDIT)
+        return; /* its step is under way: see turn_if_given_up */
+    flight_dequeue(transfer);
+    go_on(batcher, transfer, BATCH_CANCEL);
+}
+
+/* A credit that has to be tried again becomes a tombstone once it is to be given up. */
+static void turn_if_given_up(Transfer *transfer)
+{
+    if (transfer->work == BATCH_CREDIT && transfer->giving_up != ERROR_NONE)
+        transfer->work = BATCH_CANCEL;
+}
+
+/* The attempt came to nothing; it is tried again, or not. */
+static void take_setback(Batcher *batcher, Transfer *transfer)
+{
+    turn_if_given_up(transfer);
+    if (!transfer->held && !flight_is_awaited(transfer))
         land(batcher, transfer); /* nothing was recorded, and nobody wants it any more */
-        return;
-    }
-    if (transfer->result == RESULT_BUSY)
+    else if (transfer->result == RESULT_BUSY)
         take_busy(batcher, transfer);
     else if (transfer->result == RESULT_FAILED)
         take_failure(batcher, transfer);
     else
         take_stale(batcher, transfer);
+}
+
+static void take_result(Batcher *batcher, Transfer *transfer)
+{
+    switch (transfer->result)
+    {
+    case RESULT_RECORDED:
+        take_record(batcher, transfer);
+        break;
+    case RESULT_RECEIVED:
+        take_receipt(batcher, transfer);
+        break;
+    case RESULT_REFUND_REFUSED:
+        take_refused_refund(batcher, transfer);
+        break;
+    case RESULT_NO_DEBIT_ACCOUNT:
+        land_not_accepted(batcher, transfer, ERROR_DEBIT_ACCOUNT_NOT_FOUND,
+                          transfer->request.debit_account);
+        break;
+    case RESULT_BUSY:
+    case RESULT_STALE:
+    case RESULT_MOVING:
+    case RESULT_FAILED:
+        take_setback(batcher, transfer);
+        break;
+    case RESULT_NONE:
+        ASSERT(false);
+    }
 }
 
 static void take_report(void *context, Batch *batch)
@@ -223,7 +382,12 @@ static TransferOutcome late_outcome(const Transfer *transfer)
                                .code = ERROR_OVERLOADED,
                                .detail = "it had not been taken up within the wait"};
     memcpy(outcome.id, transfer->id, sizeof outcome.id);
-    if (transfer->queue == NULL)
+    if (transfer->held)
+    {
+        outcome.kind = OUTCOME_RECORDED;
+        outcome.record = &transfer->record;
+    }
+    else if (transfer->queue == NULL)
     {
         outcome.kind = OUTCOME_UNKNOWN;
         outcome.code = ERROR_OUTCOME_UNKNOWN;
@@ -243,7 +407,11 @@ static void sweep_flight(void *context, void *value)
     Transfer *transfer = value;
     TransferOutcome outcome = late_outcome(transfer);
     flight_tell_late(transfer, loop_now_ms(batcher->loop), &outcome);
-    if (transfer->queue != NULL && !flight_is_awaited(transfer))
+    if (transfer->held)
+        flight_tell_accepted(transfer); /* twins that came later */
+    if (transfer->give_up_at_ms != 0 && transfer->give_up_at_ms <= loop_now_ms(batcher->loop))
+        give_up(batcher, transfer, ERROR_DEADLINE_PASSED);
+    if (!transfer->held && transfer->queue != NULL && !flight_is_awaited(transfer))
     {
         /* Nothing of it was recorded, and nobody wants it any more. */
         flight_dequeue(transfer);
@@ -296,7 +464,7 @@ static void finish_drain(Batcher *batcher)
 {
     void (*drained)(void *) = batcher->drained;
     if (drained == NULL || map_count(batcher->flights) > 0 ||
-        protocol_batch_count(batcher->protocol) > 0)
+        protocol_batch_count(batcher->protocol) > 0 || caller_count(batcher->caller) > 0)
         return;
     batcher->drained = NULL;
     drained(batcher->drained_context);
@@ -325,6 +493,50 @@ static void work(void *context)
     finish_drain(batcher);
 }
 
+/* ---- pending sagas that are due
+ * -------------------------------------------------------------------- */
+
+static bool has_room(void *context)
+{
+    const Batcher *batcher = context;
+    return !batcher->draining && map_count(batcher->flights) < batcher->options.transfers_max / 2;
+}
+
+/* A claim of what is in flight here, or of a row that a move left behind, is let be. */
+static void take_claim(void *context, Transfer *transfer, Shard *home)
+{
+    Batcher *batcher = context;
+    bool known = map_get(batcher->flights, transfer->id) != NULL;
+    if (batcher->draining || known || !locate(batcher, transfer) || transfer->debit.shard != home)
+    {
+        flight_free(transfer);
+        return;
+    }
+    transfer->record.debit_shard = shard_name(transfer->debit.shard);
+    transfer->record.credit_shard = shard_name(transfer->credit.shard);
+    map_put(batcher->flights, transfer->id, transfer);
+    go_on(batcher, transfer, transfer->giving_up != ERROR_NONE ? BATCH_CANCEL : BATCH_CREDIT);
+}
+
+static void start_claiming(Batcher *batcher)
+{
+    CallerOptions caller = {
+        .calls_max = CALLS_MAX, .deadline_ms = CALL_DEADLINE_MS, .parameter_bytes = CALL_BYTES};
+    batcher->caller = caller_new(batcher->loop, batcher->directory, &caller);
+    batcher->postponer = postponer_new(batcher->loop, batcher->caller);
+    ClaimerOptions claimer = {
+        .loop = batcher->loop,
+        .directory = batcher->directory,
+        .caller = batcher->caller,
+        .period_ms = CLAIM_PERIOD_MS,
+        .claims_max = CLAIMS_MAX,
+        .has_room = has_room,
+        .claimed = take_claim,
+        .context = batcher,
+    };
+    batcher->claimer = claimer_new(&claimer);
+}
+
 /* ---- the interface
  * ------------------------------------------------------------------------------------ */
 
@@ -351,6 +563,7 @@ Batcher *batcher_new(Loop *loop, Directory *directory, const BatcherOptions *opt
     batcher->sweep = loop_timer_new(loop, sweep, batcher);
     batcher->reroute = loop_timer_new(loop, start_refresh, batcher);
     batcher->protocol = protocol_new(loop, directory, &protocol);
+    start_claiming(batcher);
     loop_add_phase(loop, work, batcher);
     return batcher;
 }
@@ -371,6 +584,9 @@ void batcher_free(Batcher *batcher)
     map_free(batcher->flights);
     loop_timer_free(batcher->sweep);
     loop_timer_free(batcher->reroute);
+    claimer_free(batcher->claimer);
+    postponer_free(batcher->postponer);
+    caller_free(batcher->caller);
     protocol_free(batcher->protocol);
     free(batcher);
 }
@@ -384,21 +600,30 @@ static void answer_early(Batcher *batcher, TransferWaiter *waiter, ErrorCode cod
     loop_wake(batcher->loop);
 }
 
+static BatchKind first_work(const Transfer *transfer)
+{
+    TransferMode mode = transfer->request.mode;
+    if (transfer->debit.shard == transfer->credit.shard)
+        return BATCH_LOCAL;
+    if (mode == MODE_AUTO)
+        mode = transfer->debit.default_mode;
+    return mode == MODE_SAGA ? BATCH_HOLD : BATCH_TWO_PHASE;
+}
+
 static void take_off(Batcher *batcher, const TransferRequest *request, TransferWaiter *waiter)
 {
     Transfer *transfer = flight_new(waiter->id, request);
-    bool located = locate(batcher, transfer);
-    if (located && (request->mode != MODE_SAGA || transfer->debit.shard == transfer->credit.shard))
+    if (!locate(batcher, transfer))
     {
-        flight_attach(transfer, request, waiter);
-        map_put(batcher->flights, transfer->id, transfer);
-        enqueue(batcher, transfer, LANE_FRESH);
+        answer_early(batcher, waiter, ERROR_DIRECTORY_UNAVAILABLE,
+                     "the directory has not been read yet");
+        flight_free(transfer);
         return;
     }
-    answer_early(batcher, waiter, located ? ERROR_BODY_INVALID : ERROR_DIRECTORY_UNAVAILABLE,
-                 located ? "mode saga between shards is not available in this version"
-                         : "the directory has not been read yet");
-    flight_free(transfer);
+    transfer->work = first_work(transfer);
+    flight_attach(transfer, request, waiter);
+    map_put(batcher->flights, transfer->id, transfer);
+    enqueue(batcher, transfer, LANE_FRESH);
 }
 
 void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWaiter *waiter,
@@ -419,9 +644,18 @@ void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWa
         loop_timer_start(batcher->sweep, SWEEP_MS);
 }
 
+void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode reason)
+{
+    Transfer *transfer = map_get(batcher->flights, transfer_id);
+    if (transfer != NULL && transfer->held)
+        give_up(batcher, transfer, reason);
+    claimer_hurry(batcher->claimer);
+}
+
 void batcher_drain(Batcher *batcher, void (*drained)(void *context), void *context)
 {
     batcher->draining = true;
+    claimer_stop(batcher->claimer);
     batcher->drained = drained;
     batcher->drained_context = context;
     loop_wake(batcher->loop);

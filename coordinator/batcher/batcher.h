@@ -32,6 +32,7 @@ typedef struct BatcherOptions
 typedef struct TransferWaiter
 {
     void (*told)(struct TransferWaiter *waiter, const TransferOutcome *outcome);
+    bool respond_async; /* of a saga: told as soon as its debit is durable */
     /* private to the batcher */
     TAILQ_ENTRY(TransferWaiter) link;
     uint64_t deadline_at_ms;
@@ -48,6 +49,10 @@ void batcher_free(Batcher *batcher); /* accepts NULL; nothing may be in flight *
  * effect "none" if it had not been taken up yet. */
 void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWaiter *waiter,
                     uint64_t wait_ms);
+
+/* Asks for a pending saga in flight here to be reversed (its row says so already). What becomes of
+ * it is decided by the receipt. Also makes the next claim start at once. */
+void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode reason);
 
 /* Refuses new requests (ERROR_DRAINING) and calls drained once nothing is in flight. */
 void batcher_drain(Batcher *batcher, void (*drained)(void *context), void *context);

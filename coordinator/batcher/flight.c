@@ -37,10 +37,32 @@ Transfer *flight_new(const uint8_t id[16], const TransferRequest *request)
         .reference = copy_text(&at, request->reference),
         .metadata = copy_text(&at, request->metadata),
         .mode = request->mode,
+        .deadline_ms = request->deadline_ms,
     };
     TAILQ_INIT(&transfer->waiters);
     TAILQ_INIT(&transfer->rivals);
     return transfer;
+}
+
+void flight_hold(Transfer *transfer, int64_t created_at_us)
+{
+    const TransferRequest *request = &transfer->request;
+    transfer->held = true;
+    transfer->record = (TransferRecord){
+        .state = TRANSFER_PENDING,
+        .mode = MODE_SAGA,
+        .debit_account = request->debit_account,
+        .credit_account = request->credit_account,
+        .amount = request->amount,
+        .currency = request->currency,
+        .idempotency_key = request->idempotency_key,
+        .reference = request->reference,
+        .metadata = request->metadata != NULL ? request->metadata : "{}",
+        .debit_shard = "",
+        .credit_shard = "",
+        .created_at_us = created_at_us,
+    };
+    memcpy(transfer->record.id, transfer->id, sizeof transfer->id);
 }
 
 void flight_free(Transfer *transfer)
@@ -157,13 +179,27 @@ void flight_tell_not_accepted(Transfer *transfer, ErrorCode code, const char *de
     }
 }
 
-static void tell_late_waiters(Transfer *transfer, uint64_t now_ms, const TransferOutcome *outcome)
+/* A waiter's turn has come when `due` says so. */
+typedef bool (*IsDue)(const TransferWaiter *waiter, uint64_t now_ms);
+
+static bool is_late(const TransferWaiter *waiter, uint64_t now_ms)
+{
+    return waiter->deadline_at_ms <= now_ms;
+}
+
+static bool is_content_with_acceptance(const TransferWaiter *waiter, uint64_t now_ms)
+{
+    (void)now_ms;
+    return waiter->respond_async;
+}
+
+static void tell_due(Transfer *transfer, IsDue due, uint64_t now_ms, const TransferOutcome *outcome)
 {
     TransferWaiter *waiter = TAILQ_FIRST(&transfer->waiters);
     while (waiter != NULL)
     {
         TransferWaiter *next = TAILQ_NEXT(waiter, link);
-        if (waiter->deadline_at_ms <= now_ms)
+        if (due(waiter, now_ms))
         {
             TAILQ_REMOVE(&transfer->waiters, waiter, link);
             waiter->told(waiter, outcome);
@@ -172,12 +208,19 @@ static void tell_late_waiters(Transfer *transfer, uint64_t now_ms, const Transfe
     }
 }
 
+void flight_tell_accepted(Transfer *transfer)
+{
+    TransferOutcome outcome = {.kind = OUTCOME_RECORDED, .record = &transfer->record, .detail = ""};
+    memcpy(outcome.id, transfer->id, sizeof outcome.id);
+    tell_due(transfer, is_content_with_acceptance, 0, &outcome);
+}
+
 void flight_tell_late(Transfer *transfer, uint64_t now_ms, const TransferOutcome *outcome)
 {
     Transfer *rival;
-    tell_late_waiters(transfer, now_ms, outcome);
+    tell_due(transfer, is_late, now_ms, outcome);
     TAILQ_FOREACH (rival, &transfer->rivals, link)
     {
-        tell_late_waiters(rival, now_ms, outcome);
+        tell_due(rival, is_late, now_ms, outcome);
     }
 }

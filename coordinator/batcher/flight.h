@@ -13,6 +13,9 @@
 
 /* Copies the request into one block. The locations are the caller's to fill in. */
 Transfer *flight_new(const uint8_t id[16], const TransferRequest *request);
+/* Notes that its debit is durable (a saga): the record says pending from now on. created_at_us as
+ * its row says. */
+void flight_hold(Transfer *transfer, int64_t created_at_us);
 /* Nobody may wait for it. */
 void flight_free(Transfer *transfer);
 
@@ -28,6 +31,8 @@ bool flight_is_awaited(const Transfer *transfer);
 /* Tell every client, and forget them. */
 void flight_tell_recorded(Transfer *transfer);
 void flight_tell_not_accepted(Transfer *transfer, ErrorCode code, const char *detail);
+/* Tells those who want to hear as soon as the transfer is accepted. */
+void flight_tell_accepted(Transfer *transfer);
 /* Tells those whose deadline has passed by now_ms. */
 void flight_tell_late(Transfer *transfer, uint64_t now_ms, const TransferOutcome *outcome);
 

@@ -11,11 +11,39 @@ static const int in_flight_max[LANE_KIND_COUNT] = {
     [LANE_ALONE] = 8,
 };
 
-Lane *lane_new(Shard *home, Shard *remote)
+/* The home of a lane, NULL if all homes share it. */
+static Shard *lane_home(const Transfer *transfer)
+{
+    return batch_kind_row(transfer->work)->at_home ? transfer->debit.shard : NULL;
+}
+
+/* A hold works at home only, but its clearing names the other shard: a lane per pair. */
+static Shard *lane_remote(const Transfer *transfer)
+{
+    bool pair = batch_kind_row(transfer->work)->at_remote || transfer->work == BATCH_HOLD;
+    return pair ? transfer->credit.shard : NULL;
+}
+
+static int32_t ordinal_or_none(const Shard *shard)
+{
+    return shard != NULL ? shard_ordinal(shard) : -1;
+}
+
+LaneKey lane_key(const Transfer *transfer)
+{
+    return (LaneKey){
+        .work = transfer->work,
+        .home = ordinal_or_none(lane_home(transfer)),
+        .remote = ordinal_or_none(lane_remote(transfer)),
+    };
+}
+
+Lane *lane_new(const Transfer *transfer)
 {
     Lane *lane = base_calloc(1, sizeof *lane);
-    lane->home = home;
-    lane->remote = remote;
+    lane->work = transfer->work;
+    lane->home = lane_home(transfer);
+    lane->remote = lane_remote(transfer);
     for (int kind = 0; kind < LANE_KIND_COUNT; kind++)
         TAILQ_INIT(&lane->queues[kind]);
     return lane;
@@ -29,9 +57,10 @@ void lane_free(Lane *lane)
 
 static const Shard *unusable_shard(const Lane *lane)
 {
-    if (!shard_is_usable(lane->home))
+    const BatchKindRow *work = batch_kind_row(lane->work);
+    if (work->at_home && !shard_is_usable(lane->home))
         return lane->home;
-    if (lane->remote != NULL && !shard_is_usable(lane->remote))
+    if (work->at_remote && !shard_is_usable(lane->remote))
         return lane->remote;
     return NULL;
 }
@@ -61,25 +90,18 @@ bool lane_is_empty(const Lane *lane)
     return true;
 }
 
-Transfer *lane_take_any(Lane *lane)
-{
-    for (int kind = 0; kind < LANE_KIND_COUNT; kind++)
-    {
-        Transfer *transfer = TAILQ_FIRST(&lane->queues[kind]);
-        if (transfer == NULL)
-            continue;
-        flight_dequeue(transfer);
-        return transfer;
-    }
-    return NULL;
-}
-
 static void start_batch(Lane *lane, LaneKind kind, Protocol *protocol, size_t batch_transfers)
 {
     struct TransferList *queue = &lane->queues[kind];
+    const BatchKindRow *work = batch_kind_row(lane->work);
     Transfer *transfer = TAILQ_FIRST(queue);
-    bool wait = kind == LANE_BUSY || (kind == LANE_ALONE && transfer->busy_tries > 0);
-    Batch *batch = batch_new(protocol, lane->home, lane->remote, wait);
+    BatchPlan plan = {
+        .kind = lane->work,
+        .home = work->at_home ? lane->home : NULL,
+        .remote = work->at_remote ? lane->remote : NULL,
+        .wait_for_locks = kind == LANE_BUSY || (kind == LANE_ALONE && transfer->busy_tries > 0),
+    };
+    Batch *batch = batch_new(protocol, &plan);
     size_t most = kind == LANE_ALONE ? 1 : batch_transfers;
     batch->lane = lane;
     batch->lane_kind = (int)kind;

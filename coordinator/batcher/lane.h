@@ -1,6 +1,9 @@
 /*
- * A lane: the transfers of one ordered pair (home, remote), waiting to be batched. remote NULL =
- * inside one shard.
+ * A lane: the transfers that wait for one kind of batch on one shard or ordered pair of shards.
+ *
+ *   local, two-phase, hold   one lane per pair (home, remote)
+ *   credit, cancel           one per shard of the credit accounts: all homes join there, so that a
+ * hot account is updated once per batch close, refund            one per home
  *
  * Three queues, each with a bound on its batches in flight:
  *   fresh   locks with SKIP LOCKED; while its batch is in flight the next one gathers
@@ -23,8 +26,9 @@ typedef enum LaneKind
 
 typedef struct Lane
 {
-    Shard *home;
-    Shard *remote;
+    BatchKind work;
+    Shard *home;   /* NULL for credit and cancel */
+    Shard *remote; /* NULL for local, close and refund */
     struct TransferList queues[LANE_KIND_COUNT];
     int in_flight[LANE_KIND_COUNT];
     uint64_t blocked_since_ms; /* 0 while it is not */
@@ -32,16 +36,26 @@ typedef struct Lane
     bool marked;
 } Lane;
 
-Lane *lane_new(Shard *home, Shard *remote);
+/* What makes two transfers share a lane; compared by its bytes. */
+typedef struct LaneKey
+{
+    int32_t work;
+    int32_t home;
+    int32_t remote;
+    int32_t unused;
+} LaneKey;
+
+/* The lane in which the transfer's next batch is formed. */
+LaneKey lane_key(const Transfer *transfer);
+Lane *lane_new(const Transfer *transfer);
 void lane_free(Lane *lane); /* nothing may be queued */
 
-/* The shard that keeps the lane from working now; NULL if both are usable. Notes since when. */
+/* The shard that keeps the lane from working now; NULL if all that it works on are usable. Notes
+ * since when. */
 const Shard *lane_obstacle(Lane *lane, uint64_t now_ms);
 /* For how many milliseconds it has been kept from working. */
 uint64_t lane_is_blocked_for(const Lane *lane, uint64_t now_ms);
 bool lane_is_empty(const Lane *lane);
-/* Takes any queued transfer out; NULL if there is none. */
-Transfer *lane_take_any(Lane *lane);
 /* Forms and starts as many batches as the bounds allow, each of at most batch_transfers. */
 void lane_start_batches(Lane *lane, Protocol *protocol, size_t batch_transfers);
 

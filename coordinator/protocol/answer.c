@@ -59,3 +59,11 @@ bool answer_is_outage(const char *sqlstate)
     return sqlstate[0] == '\0' || in_class(sqlstate, "57P") || in_class(sqlstate, "08") ||
            in_class(sqlstate, "25006");
 }
+
+const PgAnswer *answer_first_not_done(const PgAnswer *answers, size_t count)
+{
+    size_t i = 0;
+    while (i + 1 < count && answers[i].kind == PG_DONE)
+        i++;
+    return &answers[i];
+}

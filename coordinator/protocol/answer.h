@@ -40,4 +40,7 @@ bool answer_is_contention(const char *sqlstate);
 /* The server went away or is going; trying again at once will not help. */
 bool answer_is_outage(const char *sqlstate);
 
+/* The first of the answers that is not PG_DONE; the last one if all are. count is at least 1. */
+const PgAnswer *answer_first_not_done(const PgAnswer *answers, size_t count);
+
 #endif

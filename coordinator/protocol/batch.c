@@ -12,23 +12,28 @@ const char *side_role_name(SideRole role)
     return role == SIDE_HOME ? "home" : "remote";
 }
 
-static void side_reset(Side *side, Batch *batch, Shard *shard, SideRole role)
+static Side *add_side(Batch *batch, Shard *shard, SideRole role)
 {
+    Side *side = &batch->sides[batch->side_count++];
     *side = (Side){.batch = batch, .role = role, .shard = shard};
+    return side;
 }
 
-Batch *batch_new(Protocol *protocol, Shard *home, Shard *remote, bool wait_for_locks)
+Batch *batch_new(Protocol *protocol, const BatchPlan *plan)
 {
+    const BatchKindRow *kind = batch_kind_row(plan->kind);
     Batch *batch = protocol_take_batch(protocol);
-    bool home_first = remote == NULL || shard_ordinal(home) < shard_ordinal(remote);
-    batch->mode = remote == NULL ? MODE_LOCAL : MODE_2PC;
-    batch->wait_for_locks = wait_for_locks;
-    batch->side_count = remote == NULL ? 1 : 2;
-    batch->home = &batch->sides[home_first ? 0 : 1];
-    batch->remote = remote == NULL ? NULL : &batch->sides[home_first ? 1 : 0];
-    side_reset(batch->home, batch, home, SIDE_HOME);
-    if (remote != NULL)
-        side_reset(batch->remote, batch, remote, SIDE_REMOTE);
+    ASSERT((plan->home != NULL) == kind->at_home && (plan->remote != NULL) == kind->at_remote);
+    bool remote_first = plan->home != NULL && plan->remote != NULL &&
+                        shard_ordinal(plan->remote) < shard_ordinal(plan->home);
+    batch->kind = plan->kind;
+    batch->wait_for_locks = plan->wait_for_locks;
+    if (remote_first)
+        batch->remote = add_side(batch, plan->remote, SIDE_REMOTE);
+    if (plan->home != NULL)
+        batch->home = add_side(batch, plan->home, SIDE_HOME);
+    if (plan->remote != NULL && !remote_first)
+        batch->remote = add_side(batch, plan->remote, SIDE_REMOTE);
     return batch;
 }
 
@@ -39,6 +44,7 @@ static void grow(Batch *batch)
     batch->capacity = batch->capacity == 0 ? 16 : 2 * batch->capacity;
     size_t n = batch->capacity;
     batch->transfers = base_realloc(batch->transfers, n * sizeof *batch->transfers);
+    batch->sorted = base_realloc(batch->sorted, n * sizeof *batch->sorted);
     batch->accounts = base_realloc(batch->accounts, 2 * n * sizeof *batch->accounts);
     batch->judged = base_realloc(batch->judged, n * sizeof *batch->judged);
     batch->entries = base_realloc(batch->entries, 2 * n * sizeof *batch->entries);
@@ -70,24 +76,38 @@ static bool add_partition(Side *side, const Location *location)
     return true;
 }
 
+/* The side that the credit accounts are on. */
+static Side *credit_side(const Batch *batch)
+{
+    return batch->remote != NULL ? batch->remote : batch->home;
+}
+
+static bool add_partitions(Batch *batch, const Transfer *transfer)
+{
+    const BatchKindRow *kind = batch_kind_row(batch->kind);
+    ASSERT(!kind->debit || transfer->debit.shard == batch->home->shard);
+    ASSERT(!kind->credit || transfer->credit.shard == credit_side(batch)->shard);
+    return (!kind->debit || add_partition(batch->home, &transfer->debit)) &&
+           (!kind->credit || add_partition(credit_side(batch), &transfer->credit));
+}
+
 bool batch_add(Batch *batch, Transfer *transfer)
 {
-    Side *credit_side = batch->remote != NULL ? batch->remote : batch->home;
-    ASSERT(transfer->debit.shard == batch->home->shard);
-    ASSERT(transfer->credit.shard == credit_side->shard);
     if (batch->count == BATCH_TRANSFERS_MAX)
         return false;
     if (batch->count > 0 && batch->bytes + transfer->bytes > BATCH_BYTES_MAX)
         return false;
-    /* A partition that was added for a transfer which then does not fit costs one more shared lock.
-     */
-    if (!add_partition(batch->home, &transfer->debit) ||
-        !add_partition(credit_side, &transfer->credit))
+    /* A partition that was added for a transfer which then does not fit costs one more lock. */
+    if (!add_partitions(batch, transfer))
         return false;
     grow(batch);
     batch->transfers[batch->count++] = transfer;
     batch->bytes += transfer->bytes;
     transfer->result = RESULT_NONE;
+    free(transfer->found);
+    transfer->found = NULL;
+    if (batch->kind == BATCH_CREDIT)
+        transfer->receipt = RECEIPT_NONE;
     return true;
 }
 
@@ -109,14 +129,15 @@ static size_t account_index(const Batch *batch, const Side *side, const char *id
 /* Fills the side's slice: the distinct accounts, ascending. */
 static void collect_accounts(Batch *batch, Side *side, size_t first)
 {
+    const BatchKindRow *kind = batch_kind_row(batch->kind);
     JudgeAccount *accounts = batch->accounts + first;
     size_t count = 0;
-    for (size_t i = 0; i < batch->count; i++)
+    for (size_t i = 0; kind->locks && i < batch->count; i++)
     {
         const TransferRequest *request = &batch->transfers[i]->request;
-        if (side == batch->home)
+        if (kind->debit && side == batch->home)
             accounts[count++] = (JudgeAccount){.id = request->debit_account};
-        if (side == batch->remote || batch->remote == NULL)
+        if (kind->credit && side == credit_side(batch))
             accounts[count++] = (JudgeAccount){.id = request->credit_account};
     }
     qsort(accounts, count, sizeof *accounts, compare_accounts);
@@ -130,22 +151,71 @@ static void collect_accounts(Batch *batch, Side *side, size_t first)
     side->account_count = distinct;
 }
 
-static void index_transfers(Batch *batch)
+/* A refund is a credit of the debit account. */
+static void index_transfer(const Batch *batch, Transfer *transfer, JudgeTransfer *judged)
 {
-    const Side *credit_side = batch->remote != NULL ? batch->remote : batch->home;
-    for (size_t i = 0; i < batch->count; i++)
-    {
-        Transfer *transfer = batch->transfers[i];
-        const TransferRequest *request = &transfer->request;
+    const BatchKindRow *kind = batch_kind_row(batch->kind);
+    const TransferRequest *request = &transfer->request;
+    bool refund = batch->kind == BATCH_REFUND;
+    transfer->debit_index = transfer->credit_index = JUDGE_ELSEWHERE;
+    if (!kind->locks)
+        return;
+    if (kind->debit)
         transfer->debit_index = account_index(batch, batch->home, request->debit_account);
-        transfer->credit_index = account_index(batch, credit_side, request->credit_account);
-        batch->judged[i] = (JudgeTransfer){
-            .debit = transfer->debit_index,
-            .credit = transfer->credit_index,
-            .amount = request->amount,
-            .currency = request->currency,
-        };
+    if (kind->credit)
+        transfer->credit_index = account_index(batch, credit_side(batch), request->credit_account);
+    *judged = (JudgeTransfer){
+        .debit = refund ? JUDGE_ELSEWHERE : transfer->debit_index,
+        .credit = refund ? transfer->debit_index : transfer->credit_index,
+        .amount = request->amount,
+        .currency = request->currency,
+    };
+}
+
+static int compare_transfers(const void *a, const void *b)
+{
+    const Transfer *const *left = a;
+    const Transfer *const *right = b;
+    return memcmp((*left)->id, (*right)->id, sizeof(*left)->id);
+}
+
+Transfer *batch_find(Batch *batch, const uint8_t id[16])
+{
+    if (!batch->is_sorted)
+    {
+        memcpy(batch->sorted, batch->transfers, batch->count * sizeof *batch->sorted);
+        qsort(batch->sorted, batch->count, sizeof *batch->sorted, compare_transfers);
+        batch->is_sorted = true;
     }
+    Transfer wanted;
+    memcpy(wanted.id, id, sizeof wanted.id);
+    const Transfer *key = &wanted;
+    Transfer **place =
+        bsearch(&key, batch->sorted, batch->count, sizeof *batch->sorted, compare_transfers);
+    ASSERT(place != NULL);
+    return *place;
+}
+
+const char *batch_home_name(const Batch *batch)
+{
+    const Shard *common = batch->transfers[0]->debit.shard;
+    for (size_t i = 1; i < batch->count; i++)
+    {
+        if (batch->transfers[i]->debit.shard != common)
+            return "*";
+    }
+    return shard_name(common);
+}
+
+const char *batch_remote_name(const Batch *batch)
+{
+    const Shard *common = batch->transfers[0]->credit.shard;
+    for (size_t i = 1; i < batch->count; i++)
+    {
+        if (batch->transfers[i]->credit.shard != common)
+            return "*";
+    }
+    return shard_name(common);
 }
 
 static void format_gid(Batch *batch)
@@ -163,7 +233,7 @@ void batch_start(Batch *batch)
 {
     ASSERT(batch->count > 0);
     uuid_random(batch->id);
-    if (batch->remote != NULL)
+    if (batch->kind == BATCH_TWO_PHASE)
         format_gid(batch);
     size_t first = 0;
     for (int i = 0; i < batch->side_count; i++)
@@ -171,7 +241,8 @@ void batch_start(Batch *batch)
         collect_accounts(batch, &batch->sides[i], first);
         first += batch->sides[i].account_count;
     }
-    index_transfers(batch);
+    for (size_t i = 0; i < batch->count; i++)
+        index_transfer(batch, batch->transfers[i], &batch->judged[i]);
     stage_enter(batch, STAGE_ACQUIRE);
     stage_drive(batch);
 }
@@ -186,6 +257,7 @@ void batch_dispose(Batch *batch)
     loop_timer_free(batch->timer);
     loop_timer_free(batch->visible);
     free(batch->transfers);
+    free(batch->sorted);
     free(batch->accounts);
     free(batch->judged);
     free(batch->entries);
@@ -201,6 +273,7 @@ void batch_recycle(Batch *batch)
         .timer = batch->timer,
         .visible = batch->visible,
         .transfers = batch->transfers,
+        .sorted = batch->sorted,
         .capacity = batch->capacity,
         .accounts = batch->accounts,
         .judged = batch->judged,

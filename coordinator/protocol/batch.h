@@ -12,6 +12,7 @@
 
 #include "protocol/answer.h"
 #include "protocol/judge.h"
+#include "protocol/kind.h"
 #include "protocol/stage.h"
 #include "protocol/transfer.h"
 
@@ -34,13 +35,25 @@ TAILQ_HEAD(TransferList, Transfer);
 typedef enum TransferResult
 {
     RESULT_NONE,
-    RESULT_RECORDED, /* `record` stands durably at home */
+    RESULT_RECORDED,       /* `record` stands durably at home */
+    RESULT_RECEIVED,       /* `receipt` stands durably on the credit account's shard */
+    RESULT_REFUND_REFUSED, /* the money cannot be paid back now; `failure` says why */
     RESULT_NO_DEBIT_ACCOUNT,
     RESULT_BUSY,
     RESULT_STALE,
     RESULT_MOVING,
     RESULT_FAILED, /* definitely nothing recorded; `failure` says why */
 } TransferResult;
+
+/* The outcome of a saga's credit: the first receipt decides. */
+typedef enum Receipt
+{
+    RECEIPT_NONE,
+    RECEIPT_APPLIED,
+    RECEIPT_REFUSED,
+    RECEIPT_CANCELLED,
+    RECEIPT_COUNT,
+} Receipt;
 
 /* A transfer in flight: filed by the batcher, worked on by one batch at a time. */
 typedef struct Transfer
@@ -51,6 +64,16 @@ typedef struct Transfer
     Location debit;
     Location credit;
     int64_t routed_version; /* of the directory copy that the locations are from */
+
+    BatchKind work; /* what is to be done next */
+
+    /* of a saga */
+    bool held;              /* its debit is durable: it cannot be "not accepted" any more */
+    ErrorCode giving_up;    /* why it is to be reversed; ERROR_NONE while it is not */
+    uint64_t give_up_at_ms; /* its deadline; 0 = never */
+    Receipt receipt;
+    ErrorCode receipt_refusal;
+    int32_t attempts; /* claims so far */
 
     /* the last attempt */
     TransferResult result;
@@ -129,7 +152,7 @@ struct Batch
     Protocol *protocol;
     uint8_t id[16];
     char gid[GID_MAX + 1];
-    TransferMode mode; /* MODE_LOCAL or MODE_2PC */
+    BatchKind kind;
     bool wait_for_locks;
 
     Stage stage;
@@ -145,10 +168,12 @@ struct Batch
 
     Side sides[2];
     int side_count;
-    Side *home;
-    Side *remote; /* NULL in a local batch */
+    Side *home;   /* NULL in a batch that works on the credit accounts' shard only */
+    Side *remote; /* NULL in one that works on the debit accounts' shard only */
 
     Transfer **transfers; /* in order of arrival */
+    Transfer **sorted;    /* by id; filled when first needed */
+    bool is_sorted;
     size_t count;
     size_t capacity;
     size_t bytes;
@@ -177,12 +202,26 @@ struct Batch
     int lane_kind;
 };
 
-/* Takes a batch from the pool; mode follows from the shards (remote NULL = local). */
-Batch *batch_new(Protocol *protocol, Shard *home, Shard *remote, bool wait_for_locks);
-/* Adds a transfer of this pair; false when the batch is full. */
+typedef struct BatchPlan
+{
+    BatchKind kind;
+    Shard *home;   /* NULL if the kind does not work there */
+    Shard *remote; /* the same */
+    bool wait_for_locks;
+} BatchPlan;
+
+/* Takes a batch from the pool. */
+Batch *batch_new(Protocol *protocol, const BatchPlan *plan);
+/* Adds a transfer whose accounts live on the plan's shards; false when the batch is full. */
 bool batch_add(Batch *batch, Transfer *transfer) ATTR_MUST_USE;
 /* Sorts out accounts and partitions, names the batch, and enters its first stage. */
 void batch_start(Batch *batch);
+
+/* The member with this id. It must be one. */
+Transfer *batch_find(Batch *batch, const uint8_t id[16]);
+/* The names of the shards of the debit and of the credit accounts; "*" for several. */
+const char *batch_home_name(const Batch *batch);
+const char *batch_remote_name(const Batch *batch);
 
 /* For the stages: the accounts of a side with a leg to apply. */
 bool batch_account_is_touched(const JudgeAccount *account);

@@ -70,10 +70,12 @@ typedef enum JudgeVerdict
     JUDGE_IS_MOVING,
 } JudgeVerdict;
 
+#define JUDGE_ELSEWHERE SIZE_MAX
+
 typedef struct JudgeTransfer
 {
     bool skip;    /* its outcome stands already (a replay): it is not judged */
-    size_t debit; /* index into the accounts */
+    size_t debit; /* index into the accounts; JUDGE_ELSEWHERE: that leg is not of this batch */
     size_t credit;
     int64_t amount;
     const char *currency;
@@ -94,8 +96,9 @@ typedef struct JudgeEntry
     int64_t seq;
 } JudgeEntry;
 
-/* Judges `count` transfers in order. Writes at most 2 * count entries, debit before credit, and
- * returns their number. Accounts carry their new balance and version afterwards. */
+/* Judges `count` transfers in order, each by the legs that are of this batch. Writes at most 2 *
+ * count entries, debit before credit, and returns their number. Accounts carry their new balance
+ * and version afterwards. */
 size_t judge(JudgeAccount *accounts, JudgeTransfer *transfers, size_t count,
              JudgeEntry *ret_entries);
 

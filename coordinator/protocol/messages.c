@@ -3,11 +3,26 @@
 
 #include "protocol/protocol.h"
 
-static PgParams *fresh_params(const Side *side)
+PgParams *message_params(const Side *side)
 {
     PgParams *params = protocol_params(side->batch->protocol);
     pg_params_reset(params);
     return params;
+}
+
+void message_add_partitions(PgParams *params, const Side *side)
+{
+    pg_params_array(params, PG_ELEMENT_INT4, side->partition_count);
+    for (size_t i = 0; i < side->partition_count; i++)
+        pg_params_add_int4(params, side->partitions[i]);
+    pg_params_array(params, PG_ELEMENT_INT8, side->partition_count);
+    for (size_t i = 0; i < side->partition_count; i++)
+        pg_params_add_int8(params, side->epochs[i]);
+}
+
+void message_add_route(PgParams *params, const Location *location)
+{
+    pg_params_add_bytes(params, location->route.bytes, location->route.length);
 }
 
 static const Location *location_on(const Side *side, const Transfer *transfer, size_t account)
@@ -30,33 +45,27 @@ static void point_accounts_to_transfers(const Batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
     {
-        batch->accounts[batch->transfers[i]->debit_index].place = (int32_t)i;
-        batch->accounts[batch->transfers[i]->credit_index].place = (int32_t)i;
+        const Transfer *transfer = batch->transfers[i];
+        if (transfer->debit_index != JUDGE_ELSEWHERE)
+            batch->accounts[transfer->debit_index].place = (int32_t)i;
+        if (transfer->credit_index != JUDGE_ELSEWHERE)
+            batch->accounts[transfer->credit_index].place = (int32_t)i;
     }
 }
 
 void message_lock(Side *side)
 {
     const Batch *batch = side->batch;
-    PgParams *params = fresh_params(side);
+    PgParams *params = message_params(side);
     size_t end = side->account_first + side->account_count;
     point_accounts_to_transfers(batch);
-
-    pg_params_array(params, PG_ELEMENT_INT4, side->partition_count);
-    for (size_t i = 0; i < side->partition_count; i++)
-        pg_params_add_int4(params, side->partitions[i]);
-    pg_params_array(params, PG_ELEMENT_INT8, side->partition_count);
-    for (size_t i = 0; i < side->partition_count; i++)
-        pg_params_add_int8(params, side->epochs[i]);
+    message_add_partitions(params, side);
     pg_params_array(params, PG_ELEMENT_TEXT, side->account_count);
     for (size_t i = side->account_first; i < end; i++)
         pg_params_add_text(params, batch->accounts[i].id);
     pg_params_array(params, PG_ELEMENT_BYTES, side->account_count);
     for (size_t i = side->account_first; i < end; i++)
-    {
-        const Route *route = &account_location(side, i)->route;
-        pg_params_add_bytes(params, route->bytes, route->length);
-    }
+        message_add_route(params, account_location(side, i));
     pg_params_array(params, PG_ELEMENT_INT4, side->account_count);
     for (size_t i = side->account_first; i < end; i++)
         pg_params_add_int4(params, account_location(side, i)->partition);
@@ -67,21 +76,11 @@ void message_lock(Side *side)
 void message_find_transfers(Side *side)
 {
     const Batch *batch = side->batch;
-    PgParams *params = fresh_params(side);
+    PgParams *params = message_params(side);
     pg_params_array(params, PG_ELEMENT_UUID, batch->count);
     for (size_t i = 0; i < batch->count; i++)
         pg_params_add_uuid(params, batch->transfers[i]->id);
     session_add(side->session, STATEMENT_TRANSFERS_BY_ID, params);
-}
-
-static const char *home_name(const Batch *batch)
-{
-    return shard_name(batch->home->shard);
-}
-
-static const char *remote_name(const Batch *batch)
-{
-    return shard_name(batch->remote != NULL ? batch->remote->shard : batch->home->shard);
 }
 
 static const char *instance_name(const Batch *batch)
@@ -164,6 +163,7 @@ static void add_entry_column(PgParams *params, const Batch *batch, const JudgeEn
 {
     const Transfer *transfer = batch->transfers[entry->transfer];
     const TransferRequest *request = &transfer->request;
+    bool refund = batch->kind == BATCH_REFUND;
     bool debit = entry->amount < 0;
     switch (column)
     {
@@ -174,7 +174,7 @@ static void add_entry_column(PgParams *params, const Batch *batch, const JudgeEn
         pg_params_add_uuid(params, transfer->id);
         break;
     case ENTRY_STEP:
-        pg_params_add_text(params, debit ? "debit" : "credit");
+        pg_params_add_text(params, refund ? "refund" : debit ? "debit" : "credit");
         break;
     case ENTRY_AMOUNT:
         pg_params_add_int8(params, entry->amount);
@@ -186,7 +186,8 @@ static void add_entry_column(PgParams *params, const Batch *batch, const JudgeEn
         pg_params_add_int8(params, entry->balance);
         break;
     case ENTRY_COUNTERPARTY:
-        pg_params_add_text(params, debit ? request->credit_account : request->debit_account);
+        pg_params_add_text(params,
+                           debit || refund ? request->credit_account : request->debit_account);
         break;
     case ENTRY_REFERENCE:
         pg_params_add_text(params, request->reference);
@@ -214,13 +215,13 @@ static void add_entries(PgParams *params, const Side *side)
 void message_apply(Side *side)
 {
     const Batch *batch = side->batch;
-    PgParams *params = fresh_params(side);
+    PgParams *params = message_params(side);
     size_t recorded = batch->accepted + (side->role == SIDE_HOME ? batch->refused : 0);
     pg_params_uuid(params, batch->id);
     pg_params_text(params, side_role_name(side->role));
-    pg_params_text(params, mode_name(batch->mode));
-    pg_params_text(params, home_name(batch));
-    pg_params_text(params, remote_name(batch));
+    pg_params_text(params, mode_name(batch_kind_row(batch->kind)->mode));
+    pg_params_text(params, batch_home_name(batch));
+    pg_params_text(params, batch_remote_name(batch));
     pg_params_text(params, instance_name(batch));
     pg_params_int4(params, (int32_t)recorded);
     add_touched_accounts(params, side, number_touched_accounts(side));
@@ -243,18 +244,27 @@ typedef enum RecordColumn
     RECORD_REFUSAL,
     RECORD_REFERENCE,
     RECORD_METADATA,
+    RECORD_DEADLINE,
     RECORD_COLUMN_COUNT,
 } RecordColumn;
 
 static const PgElement record_elements[RECORD_COLUMN_COUNT] = {
-    PG_ELEMENT_UUID,  PG_ELEMENT_TEXT, PG_ELEMENT_BYTES, PG_ELEMENT_TEXT,
-    PG_ELEMENT_BYTES, PG_ELEMENT_TEXT, PG_ELEMENT_INT8,  PG_ELEMENT_TEXT,
-    PG_ELEMENT_TEXT,  PG_ELEMENT_TEXT, PG_ELEMENT_TEXT,  PG_ELEMENT_TEXT,
+    PG_ELEMENT_UUID, PG_ELEMENT_TEXT, PG_ELEMENT_BYTES, PG_ELEMENT_TEXT, PG_ELEMENT_BYTES,
+    PG_ELEMENT_TEXT, PG_ELEMENT_INT8, PG_ELEMENT_TEXT,  PG_ELEMENT_TEXT, PG_ELEMENT_TEXT,
+    PG_ELEMENT_TEXT, PG_ELEMENT_TEXT, PG_ELEMENT_INT8,
 };
 
-static void add_record_column(PgParams *params, const Transfer *transfer,
-                              const JudgeTransfer *judged, RecordColumn column)
+static const char *recorded_state(const Batch *batch, const JudgeTransfer *judged)
 {
+    if (judged->verdict == JUDGE_REFUSED)
+        return transfer_state_name(TRANSFER_REFUSED);
+    return transfer_state_name(batch->kind == BATCH_HOLD ? TRANSFER_PENDING : TRANSFER_POSTED);
+}
+
+static void add_record_column(PgParams *params, const Batch *batch, size_t i, RecordColumn column)
+{
+    const Transfer *transfer = batch->transfers[i];
+    const JudgeTransfer *judged = &batch->judged[i];
     const TransferRequest *request = &transfer->request;
     bool refused = judged->verdict == JUDGE_REFUSED;
     switch (column)
@@ -266,13 +276,13 @@ static void add_record_column(PgParams *params, const Transfer *transfer,
         pg_params_add_text(params, request->debit_account);
         break;
     case RECORD_DEBIT_ROUTE:
-        pg_params_add_bytes(params, transfer->debit.route.bytes, transfer->debit.route.length);
+        message_add_route(params, &transfer->debit);
         break;
     case RECORD_CREDIT_ACCOUNT:
         pg_params_add_text(params, request->credit_account);
         break;
     case RECORD_CREDIT_ROUTE:
-        pg_params_add_bytes(params, transfer->credit.route.bytes, transfer->credit.route.length);
+        message_add_route(params, &transfer->credit);
         break;
     case RECORD_KEY:
         pg_params_add_text(params, request->idempotency_key);
@@ -284,8 +294,7 @@ static void add_record_column(PgParams *params, const Transfer *transfer,
         pg_params_add_text(params, request->currency);
         break;
     case RECORD_STATE:
-        pg_params_add_text(params,
-                           transfer_state_name(refused ? TRANSFER_REFUSED : TRANSFER_POSTED));
+        pg_params_add_text(params, recorded_state(batch, judged));
         break;
     case RECORD_REFUSAL:
         pg_params_add_text(params, refused ? error_row(judged->refusal)->name : NULL);
@@ -296,6 +305,12 @@ static void add_record_column(PgParams *params, const Transfer *transfer,
     case RECORD_METADATA:
         pg_params_add_text(params, request->metadata);
         break;
+    case RECORD_DEADLINE:
+        if (batch->kind == BATCH_HOLD && request->deadline_ms > 0)
+            pg_params_add_int8(params, request->deadline_ms);
+        else
+            pg_params_add_null(params);
+        break;
     case RECORD_COLUMN_COUNT:
         break;
     }
@@ -304,18 +319,18 @@ static void add_record_column(PgParams *params, const Transfer *transfer,
 void message_record(Side *side)
 {
     const Batch *batch = side->batch;
-    PgParams *params = fresh_params(side);
+    PgParams *params = message_params(side);
     pg_params_uuid(params, batch->id);
-    pg_params_text(params, mode_name(batch->mode));
-    pg_params_text(params, home_name(batch));
+    pg_params_text(params, mode_name(batch_kind_row(batch->kind)->mode));
+    pg_params_text(params, batch_home_name(batch));
+    pg_params_text(params, batch_remote_name(batch));
     for (RecordColumn column = 0; column < RECORD_COLUMN_COUNT; column++)
     {
         pg_params_array(params, record_elements[column], batch->accepted + batch->refused);
         for (size_t i = 0; i < batch->count; i++)
         {
-            const JudgeTransfer *judged = &batch->judged[i];
-            if (judge_is_recorded(judged))
-                add_record_column(params, batch->transfers[i], judged, column);
+            if (judge_is_recorded(&batch->judged[i]))
+                add_record_column(params, batch, i, column);
         }
     }
     session_add(side->session, STATEMENT_RECORD, params);
@@ -324,7 +339,7 @@ void message_record(Side *side)
 void message_finish(Side *side)
 {
     const Batch *batch = side->batch;
-    PgParams *params = fresh_params(side);
+    PgParams *params = message_params(side);
     pg_params_array(params, PG_ELEMENT_UUID, batch->finishing_count);
     for (size_t i = 0; i < batch->finishing_count; i++)
         pg_params_add_uuid(params, batch->finishing[i]);
@@ -334,11 +349,11 @@ void message_finish(Side *side)
 void message_verdict(Side *side)
 {
     const Batch *batch = side->batch;
-    PgParams *params = fresh_params(side);
+    PgParams *params = message_params(side);
     pg_params_uuid(params, batch->id);
-    pg_params_text(params, mode_name(batch->mode));
-    pg_params_text(params, home_name(batch));
-    pg_params_text(params, remote_name(batch));
+    pg_params_text(params, mode_name(batch_kind_row(batch->kind)->mode));
+    pg_params_text(params, batch_home_name(batch));
+    pg_params_text(params, batch_remote_name(batch));
     pg_params_text(params, instance_name(batch));
     session_add(side->session, STATEMENT_VERDICT, params);
 }

@@ -7,10 +7,12 @@
 /* Each has STAGE_COUNT rows, indexed by stage. */
 const StageRow *local_stages(void);     /* local.c */
 const StageRow *two_phase_stages(void); /* two_phase.c */
+const StageRow *saga_stages(void);      /* saga.c */
 
 /* work.c: the way of a batch on which nothing goes wrong */
 void acquire_send(Batch *batch);
 Stage acquire_settle(Batch *batch);
+bool any_side_failed(const Batch *batch);
 void lock_send(Batch *batch);
 Stage lock_settle(Batch *batch);
 void judge_send(Batch *batch);
@@ -35,5 +37,14 @@ void look_send(Batch *batch);
 Stage look_settle(Batch *batch);
 void missing_send(Batch *batch);
 Stage missing_settle(Batch *batch);
+
+/* saga_steps.c: the steps of a saga, each a transaction of its own */
+Stage saga_acquire_settle(Batch *batch);
+Stage saga_judge_settle(Batch *batch);
+void credit_send(Batch *batch);
+void close_send(Batch *batch);
+void refund_send(Batch *batch);
+void tombstone_send(Batch *batch);
+Stage step_settle(Batch *batch);
 
 #endif

@@ -152,7 +152,7 @@ static const Side *culprit(const Batch *batch)
         if (outcome == ANSWER_NOT_DONE || outcome == ANSWER_UNKNOWN)
             return &batch->sides[i];
     }
-    return batch->home;
+    return &batch->sides[0];
 }
 
 static void fail_transfer(const Batch *batch, Transfer *transfer)
@@ -167,14 +167,21 @@ static void fail_transfer(const Batch *batch, Transfer *transfer)
     memcpy(transfer->failure.sqlstate, side->sqlstate, sizeof side->sqlstate);
 }
 
+static TransferState recorded_state(const Batch *batch, const JudgeTransfer *judged)
+{
+    if (judged->verdict == JUDGE_REFUSED)
+        return TRANSFER_REFUSED;
+    return batch->kind == BATCH_HOLD ? TRANSFER_PENDING : TRANSFER_POSTED;
+}
+
 static void record_transfer(const Batch *batch, Transfer *transfer, const JudgeTransfer *judged)
 {
     const TransferRequest *request = &transfer->request;
-    const Side *credit_side = batch->remote != NULL ? batch->remote : batch->home;
+    TransferState state = recorded_state(batch, judged);
     transfer->result = RESULT_RECORDED;
     transfer->record = (TransferRecord){
-        .state = judged->verdict == JUDGE_REFUSED ? TRANSFER_REFUSED : TRANSFER_POSTED,
-        .mode = batch->mode,
+        .state = state,
+        .mode = batch_kind_row(batch->kind)->mode,
         .debit_account = request->debit_account,
         .credit_account = request->credit_account,
         .amount = request->amount,
@@ -182,13 +189,53 @@ static void record_transfer(const Batch *batch, Transfer *transfer, const JudgeT
         .idempotency_key = request->idempotency_key,
         .reference = request->reference,
         .metadata = request->metadata != NULL ? request->metadata : "{}",
-        .debit_shard = shard_name(batch->home->shard),
-        .credit_shard = shard_name(credit_side->shard),
+        .debit_shard = shard_name(transfer->debit.shard),
+        .credit_shard = shard_name(transfer->credit.shard),
         .created_at_us = batch->created_at_us,
-        .decided_at_us = batch->decided_at_us,
+        .decided_at_us = state != TRANSFER_PENDING ? batch->decided_at_us : 0,
         .refusal = judged->refusal,
     };
     memcpy(transfer->record.id, transfer->id, sizeof transfer->id);
+}
+
+/* The row that was found: a twin's, or, for a refund, that somebody else has settled the saga. */
+static void take_found(Transfer *transfer)
+{
+    transfer->result = RESULT_RECORDED;
+    transfer->replayed = !transfer->held;
+    transfer->record = *transfer->found;
+}
+
+static void receive_transfer(Transfer *transfer, const JudgeTransfer *judged)
+{
+    bool refused = judged->verdict == JUDGE_REFUSED;
+    transfer->result = RESULT_RECEIVED;
+    if (judged->skip)
+        return; /* the receipt that was found */
+    transfer->receipt = refused ? RECEIPT_REFUSED : RECEIPT_APPLIED;
+    transfer->receipt_refusal = judged->refusal;
+}
+
+static void refuse_refund(const Batch *batch, Transfer *transfer, const JudgeTransfer *judged)
+{
+    transfer->result = RESULT_REFUND_REFUSED;
+    error_set(&transfer->failure, judged->refusal, "shard %s: the refund is refused: %s",
+              shard_name(batch->home->shard), error_row(judged->refusal)->name);
+}
+
+/* What a committed batch means for a transfer that is skipped, accepted or refused. */
+static void set_committed_result(const Batch *batch, Transfer *transfer,
+                                 const JudgeTransfer *judged)
+{
+    if (batch->kind == BATCH_CREDIT)
+        receive_transfer(transfer, judged);
+    else if (judged->skip)
+        take_found(transfer);
+    else if (batch_kind_row(batch->kind)->decides)
+        record_transfer(batch, transfer, judged);
+    else if (judged->verdict == JUDGE_REFUSED)
+        refuse_refund(batch, transfer, judged);
+    /* else: an accepted refund, whose final state was read */
 }
 
 static void set_result(const Batch *batch, size_t i)
@@ -203,16 +250,15 @@ static void set_result(const Batch *batch, size_t i)
     const JudgeTransfer *judged = &batch->judged[i];
     bool committed = batch->outcome == BATCH_COMMITTED;
     bool needs_commit = judged->skip || judge_is_recorded(judged);
-    if (!batch->judged_once || (needs_commit && !committed))
-        fail_transfer(batch, transfer);
-    else if (judged->skip)
+    if (!batch_kind_row(batch->kind)->locks)
     {
-        transfer->result = RESULT_RECORDED;
-        transfer->replayed = true;
-        transfer->record = *transfer->found;
+        if (!committed || transfer->result == RESULT_NONE)
+            fail_transfer(batch, transfer);
     }
+    else if (!batch->judged_once || (needs_commit && !committed))
+        fail_transfer(batch, transfer);
     else if (needs_commit)
-        record_transfer(batch, transfer, judged);
+        set_committed_result(batch, transfer, judged);
     else
         transfer->result = by_verdict[judged->verdict];
 }

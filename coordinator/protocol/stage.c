@@ -21,6 +21,8 @@ static const StageRow *table_of(TransferMode mode)
         return local_stages();
     case MODE_2PC:
         return two_phase_stages();
+    case MODE_SAGA:
+        return saga_stages();
     default:
         return NULL;
     }
@@ -28,7 +30,7 @@ static const StageRow *table_of(TransferMode mode)
 
 const StageRow *stage_row(const Batch *batch, Stage stage)
 {
-    return &table_of(batch->mode)[stage];
+    return &table_of(batch_kind_row(batch->kind)->mode)[stage];
 }
 
 static bool is_successor(const StageRow *row, Stage next)
@@ -53,7 +55,7 @@ static void set_stage(Batch *batch, Stage next)
     {
         char id[UUID_TEXT_MAX + 1];
         uuid_format(batch->id, id);
-        log_debug("batch=%s %s %s -> %s", id, mode_name(batch->mode),
+        log_debug("batch=%s %s %s -> %s", id, mode_name(batch_kind_row(batch->kind)->mode),
                   from->name != NULL ? from->name : "new", to->name);
     }
     batch->stage = next;

@@ -26,7 +26,11 @@ typedef enum Stage
     STAGE_DECIDE,  /* home: legs, transfers, batch row, COMMIT: the decision, durable */
     STAGE_APPLY,   /* remote: COMMIT PREPARED */
     STAGE_ASK,     /* home: verdict(batch), after an unknown answer */
-    STAGE_CANCEL,  /* remote: ROLLBACK PREPARED, only under an abort verdict */
+    STAGE_CANCEL,  /* remote: ROLLBACK PREPARED, only under an abort verdict; saga: a tombstone */
+    STAGE_HOLD,    /* home: saga: debits, pending transfers, batch row, COMMIT: accepted, durably */
+    STAGE_CREDIT,  /* remote: saga: receipts and credits, COMMIT: the outcome, durable */
+    STAGE_CLOSE,   /* home: saga: posted */
+    STAGE_REFUND,  /* home: saga: reversed, with the money back */
     STAGE_LOOK,    /* remote: prepared list, then the batch row, after "does not exist" */
     STAGE_MISSING, /* home: the remote leg was rolled back behind our back; raise the alarm */
     STAGE_RELEASE, /* report, give sessions back: the end */

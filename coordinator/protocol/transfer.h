@@ -24,6 +24,7 @@ typedef struct TransferRequest
     const char *reference; /* NULL if none */
     const char *metadata;  /* JSON object as text; NULL if none */
     TransferMode mode;     /* MODE_AUTO, MODE_2PC or MODE_SAGA */
+    int64_t deadline_ms;   /* of a saga: give up if the credit has not applied by then; 0 = never */
 } TransferRequest;
 
 typedef enum TransferState

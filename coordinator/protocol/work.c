@@ -7,12 +7,13 @@
 #include "protocol/messages.h"
 #include "protocol/modes.h"
 #include "protocol/protocol.h"
+#include "protocol/receipt.h"
 #include "protocol/side.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool any_side_failed(const Batch *batch)
+bool any_side_failed(const Batch *batch)
 {
     for (int i = 0; i < batch->side_count; i++)
     {
@@ -106,35 +107,17 @@ static void read_accounts(Side *side, const PgRows *rows)
     }
 }
 
-static int compare_transfers(const void *a, const void *b)
-{
-    const Transfer *const *left = a;
-    const Transfer *const *right = b;
-    return memcmp((*left)->id, (*right)->id, sizeof(*left)->id);
-}
-
 /* Twins that were decided before: their rows stand at home. */
 static void read_found(Batch *batch, const PgRows *rows)
 {
-    size_t found = pg_row_count(rows);
-    if (found == 0)
-        return;
-    Transfer **sorted = base_malloc(batch->count * sizeof *sorted);
-    memcpy(sorted, batch->transfers, batch->count * sizeof *sorted);
-    qsort(sorted, batch->count, sizeof *sorted, compare_transfers);
-    for (size_t row = 0; row < found; row++)
+    for (size_t row = 0; row < pg_row_count(rows); row++)
     {
         TransferRecord record;
         transfer_record_read(&record, rows, row, protocol_directory(batch->protocol));
-        Transfer wanted;
-        memcpy(wanted.id, record.id, sizeof wanted.id);
-        const Transfer *key = &wanted;
-        Transfer **place = bsearch(&key, sorted, batch->count, sizeof *sorted, compare_transfers);
-        ASSERT(place != NULL);
-        free((*place)->found);
-        (*place)->found = transfer_record_copy(&record);
+        Transfer *transfer = batch_find(batch, record.id);
+        free(transfer->found);
+        transfer->found = transfer_record_copy(&record);
     }
-    free(sorted);
 }
 
 static void lock_read(Side *side, const PgAnswer *answers, size_t count)
@@ -149,6 +132,8 @@ static void lock_read(Side *side, const PgAnswer *answers, size_t count)
     read_accounts(side, answers[1].rows);
     if (side->role == SIDE_HOME)
         read_found(side->batch, answers[2].rows);
+    else if (side->batch->kind == BATCH_CREDIT)
+        receipts_read(side->batch, answers[2].rows);
 }
 
 static void lock_compose(Side *side)
@@ -157,6 +142,8 @@ static void lock_compose(Side *side)
     message_lock(side);
     if (side->role == SIDE_HOME)
         message_find_transfers(side);
+    else if (side->batch->kind == BATCH_CREDIT)
+        message_find_receipts(side);
 }
 
 void lock_send(Batch *batch)
@@ -188,10 +175,21 @@ static void count_verdicts(Batch *batch)
     }
 }
 
+/* Does its outcome stand already? A refund's row is found pending: that is why it is to be paid
+ * back. */
+static bool is_settled_already(const Batch *batch, const Transfer *transfer)
+{
+    if (batch->kind == BATCH_CREDIT)
+        return transfer->receipt != RECEIPT_NONE;
+    if (transfer->found == NULL)
+        return false;
+    return batch->kind != BATCH_REFUND || transfer_state_is_final(transfer->found->state);
+}
+
 void judge_send(Batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
-        batch->judged[i].skip = batch->transfers[i]->found != NULL;
+        batch->judged[i].skip = is_settled_already(batch, batch->transfers[i]);
     batch->entry_count = judge(batch->accounts, batch->judged, batch->count, batch->entries);
     batch->judged_once = true;
     count_verdicts(batch);
@@ -263,19 +261,11 @@ static void decide_compose(Side *side)
     session_add(side->session, STATEMENT_COMMIT, NULL);
 }
 
-static const PgAnswer *first_not_done(const PgAnswer *answers, size_t count)
-{
-    size_t i = 0;
-    while (i + 1 < count && answers[i].kind == PG_DONE)
-        i++;
-    return &answers[i];
-}
-
 static void decide_read(Side *side, const PgAnswer *answers, size_t count)
 {
     Batch *batch = side->batch;
     side_record(side, answer_of_ending(&answers[count - 1], "COMMIT"),
-                first_not_done(answers, count));
+                answer_first_not_done(answers, count));
     if (side->outcome != ANSWER_DONE)
         return;
     batch->outcome = BATCH_COMMITTED;
@@ -316,8 +306,8 @@ Stage decide_settle_two_phase(Batch *batch)
 
 static bool is_settled_on_both_sides(const Batch *batch)
 {
-    return batch->remote != NULL && batch->outcome == BATCH_COMMITTED && batch->accepted > 0 &&
-           batch->remote->outcome == ANSWER_DONE;
+    return batch->kind == BATCH_TWO_PHASE && batch->outcome == BATCH_COMMITTED &&
+           batch->accepted > 0 && batch->remote->outcome == ANSWER_DONE;
 }
 
 void release_send(Batch *batch)

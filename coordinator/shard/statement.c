@@ -30,10 +30,10 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                          " $11::int[], $12::uuid[], $13::text[], $14::bigint[], $15::bigint[],"
                          " $16::bigint[], $17::text[], $18::text[])"},
     [STATEMENT_RECORD] = {"record", STATEMENT_IS_CALL,
-                          "select * from giro.record($1::uuid, $2::text, $3::text, $4::uuid[],"
-                          " $5::text[], $6::bytea[], $7::text[], $8::bytea[], $9::text[],"
-                          " $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],"
-                          " $15::text[])"},
+                          "select * from giro.record($1::uuid, $2::text, $3::text, $4::text,"
+                          " $5::uuid[], $6::text[], $7::bytea[], $8::text[], $9::bytea[],"
+                          " $10::text[], $11::bigint[], $12::text[], $13::text[], $14::text[],"
+                          " $15::text[], $16::text[], $17::bigint[])"},
     [STATEMENT_FINISH] = {"finish", STATEMENT_IS_CALL, "select giro.finish($1::uuid[])"},
     [STATEMENT_VERDICT] = {"verdict", STATEMENT_IS_CALL,
                            "select giro.verdict($1::uuid, $2::text, $3::text, $4::text,"
@@ -47,6 +47,24 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                                "select giro.missing_leg($1::uuid, $2::text)"},
     [STATEMENT_TRANSFERS_BY_ID] = {"transfers_by_id", STATEMENT_IS_CALL,
                                    "select * from giro.transfers_by_id($1::uuid[])"},
+    [STATEMENT_RECEIPTS_BY_ID] = {"receipts_by_id", STATEMENT_IS_CALL,
+                                  "select * from giro.receipts_by_id($1::uuid[])"},
+    [STATEMENT_RECEIVE] = {"receive", STATEMENT_IS_CALL,
+                           "select giro.receive($1::uuid, $2::uuid[], $3::text[], $4::bytea[],"
+                           " $5::text[])"},
+    [STATEMENT_SETTLE] = {"settle", STATEMENT_IS_CALL,
+                          "select * from giro.settle($1::int[], $2::bigint[], $3::uuid[],"
+                          " $4::bytea[], $5::int[], $6::text[])"},
+    [STATEMENT_TOMBSTONE] = {"tombstone", STATEMENT_IS_CALL,
+                             "select * from giro.tombstone($1::int[], $2::bigint[], $3::uuid,"
+                             " $4::uuid[], $5::text[], $6::bytea[], $7::int[])"},
+    [STATEMENT_CLAIM] = {"claim", STATEMENT_IS_CALL,
+                         "select * from giro.claim($1::text[], $2::int)"},
+    [STATEMENT_POSTPONE] = {"postpone", STATEMENT_IS_CALL,
+                            "select giro.postpone($1::uuid[], $2::bigint, $3::text, $4::text)"},
+    [STATEMENT_GIVE_UP] = {"give_up", STATEMENT_IS_CALL,
+                           "select * from giro.give_up($1::int, $2::bigint, $3::text,"
+                           " $4::bytea, $5::uuid, $6::text)"},
     [STATEMENT_ACCOUNT_CREATE] = {"account_create", STATEMENT_IS_CALL,
                                   "select * from giro.account_create($1::int, $2::bigint,"
                                   " $3::text, $4::bytea, $5::text, $6::bigint, $7::boolean,"

@@ -122,6 +122,7 @@ create table giro.transfers
 (
     id              uuid not null,
     home            text not null,
+    remote          text not null, -- the credit account's shard when it was recorded; a hint later
     debit_account   text collate "C" not null,
     debit_route     bytea not null,
     credit_account  text collate "C" not null,
@@ -135,6 +136,8 @@ create table giro.transfers
     batch           uuid not null, -- the home batch that recorded it
     reference       text,
     metadata        jsonb not null default '{}',
+    deadline_at     timestamptz,   -- a saga that has not applied by then is given up
+    giving_up       text,          -- why a pending saga is to be reversed, once that is asked for
     attempts        int not null default 0,
     next_attempt_at timestamptz,
     last_error      text,
@@ -154,12 +157,15 @@ create table giro.transfers
     constraint transfers_same_account_is_refused
         check (debit_account <> credit_account or state = 'refused'),
     constraint transfers_metadata_is_an_object check (jsonb_typeof(metadata) = 'object'),
+    constraint transfers_only_sagas_are_given_up
+        check (mode = 'saga' or (giving_up is null and deadline_at is null)),
+    constraint transfers_pending_ones_are_due check (state <> 'pending' or next_attempt_at is not null),
     constraint transfers_attempts_are_counted check (attempts >= 0)
 )
 with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 
--- What is due, what is in transit from an account, and what needs a person: all small.
-create index transfers_due on giro.transfers (next_attempt_at) where state = 'pending';
+-- What is due towards a shard, what is in transit from an account, and what needs a person: all small.
+create index transfers_due on giro.transfers (remote, next_attempt_at) where state = 'pending';
 create index transfers_in_transit on giro.transfers (debit_account) where state = 'pending';
 create index transfers_need_attention on giro.transfers (created_at) where attention is not null;
 

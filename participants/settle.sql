@@ -1,0 +1,45 @@
+-- Ends sagas at home: pending becomes the final state. Answers a row for each transfer that is final
+-- now, by this call or before it: id, state, refusal, decided_at. A transfer of another shard has
+-- none.
+--
+-- Called by:  the close stage (posted, under an applied receipt) and the refund stage (reversed, in
+--             the transaction that pays the money back, after lock and apply).
+-- Idempotent: what is final stays as it is.
+-- Locks:      the transfers' rows, ascending by id; for close the partitions' advisory locks (shared,
+--             try) before them.
+-- Safety:     the caller has seen the receipt. Under the fence there is one home, and pending rows
+--             change only here and under their row lock. A crash before the commit leaves them
+--             pending: whoever claims them next asks the receipt again.
+create or replace function giro.settle(
+    p_partitions int[], p_epochs bigint[], p_ids uuid[], p_routes bytea[], p_id_partitions int[],
+    p_refusals text[])
+returns table (transfer uuid, state text, refusal text, decided_at timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, giro, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_fence text[] := giro.fence(p_partitions, p_epochs, p_routes, p_id_partitions, true);
+    v_passed uuid[] := array(
+        select w.id from unnest(p_ids, v_fence) w (id, trouble) where w.trouble is null);
+begin
+    perform from transfers t where t.id = any (v_passed) order by t.id for update;
+
+    update transfers t
+    set state = case when w.refusal is null then 'posted' else 'reversed' end,
+        refusal = w.refusal, decided_at = clock_timestamp(), next_attempt_at = null,
+        attention = null
+    from unnest(p_ids, p_refusals) w (id, refusal)
+    where t.id = w.id and t.id = any (v_passed) and t.state = 'pending';
+
+    return query
+        select w.id, coalesce(w.trouble, t.state), t.refusal, t.decided_at
+        from unnest(p_ids, v_fence) w (id, trouble)
+        left join transfers t on t.id = w.id and t.id = any (p_ids);
+    perform giro.force_durability();
+end
+$$;
+
+revoke execute on function giro.settle from public;
