@@ -96,7 +96,8 @@ DEPENDENCIES += $(HARNESS:.o=.d)
 $(OUT)/tests/integration/%_test: tests/integration/%_test.c $(HARNESS) $(OUT)/libgiro.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
-	@$(CC) $(CPPFLAGS) -Itests/integration $(CFLAGS) -Wno-missing-prototypes -o $@ $< $(HARNESS) \
+	@$(CC) $(CPPFLAGS) -Itests/integration $(CFLAGS) -Wno-missing-prototypes \
+	  -Wno-missing-field-initializers -o $@ $< $(HARNESS) \
 	  $(OUT)/libgiro.a $(LDLIBS) -lcmocka -lcurl -lpthread
 
 .PHONY: test-integration

@@ -254,11 +254,11 @@ static void take_receipt(Batcher *batcher, Transfer *transfer)
     go_on(batcher, transfer, transfer->receipt == RECEIPT_APPLIED ? BATCH_CLOSE : BATCH_REFUND);
 }
 
-/* The money stays in transit, visible, and a person is told. */
+/* The money stays in transit, visible, and a person is told; it is tried again all the same. */
 static void take_refused_refund(Batcher *batcher, Transfer *transfer)
 {
     let_go(batcher, transfer,
-           &(Postponement){.delay_ms = POSTPONE_LAST_MS,
+           &(Postponement){.delay_ms = postponement_ms(transfer),
                            .error = transfer->failure.text,
                            .attention = transfer->failure.text});
 }

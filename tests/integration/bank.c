@@ -60,7 +60,7 @@ void bank_open(Client *client, int shard, int64_t balance, AccountName ret_name)
     if (balance <= 0)
         return;
     bank_world(client, shard, world);
-    Payment funding = {world, ret_name, balance, bank_key()};
+    Payment funding = {.debit = world, .credit = ret_name, .amount = balance, .key = bank_key()};
     bank_expect(client, &funding, 201, NULL, NULL);
 }
 
@@ -81,8 +81,10 @@ char *bank_body(const Payment *payment)
     char *body;
     int length = asprintf(&body,
                           "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"amount\":%" PRId64
-                          ",\"currency\":\"EUR\"}",
-                          payment->debit, payment->credit, payment->amount);
+                          ",\"currency\":\"EUR\"%s%s}",
+                          payment->debit, payment->credit, payment->amount,
+                          payment->fields != NULL ? "," : "",
+                          payment->fields != NULL ? payment->fields : "");
     assert_true(length > 0);
     return body;
 }

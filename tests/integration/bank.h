@@ -24,6 +24,7 @@ typedef struct Payment
     const char *credit;
     int64_t amount;
     const char *key;
+    const char *fields; /* more fields of the body: "\"mode\":\"saga\""; NULL for none */
 } Payment;
 
 /* The body of a transfer; free() it. */
