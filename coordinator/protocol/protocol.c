@@ -140,8 +140,7 @@ void protocol_ready(Batch *batch)
     loop_wake(batch->protocol->loop);
 }
 
-/* ---- results
- * ----------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* The side whose answer ended the attempt. */
 static const Side *culprit(const Batch *batch)

@@ -53,8 +53,7 @@ static int check_books(void **state)
     return 0;
 }
 
-/* ---- a stream whose answers are remembered
- * -------------------------------------------------------- */
+/* ---- a stream whose answers are remembered --------------------------------------------------- */
 
 typedef struct Stream
 {
@@ -175,8 +174,7 @@ static void repeat_all(const Stream *stream)
     assert_true(posted > 0);
 }
 
-/* ---- shards and sessions
- * --------------------------------------------------------------------------- */
+/* ---- shards and sessions --------------------------------------------------------------------- */
 
 static void kill_a_shard(size_t answered)
 {
@@ -236,8 +234,7 @@ static void money_moves_while_the_directory_is_down(void **state)
     cluster_start_postgres(cluster);
 }
 
-/* ---- clients and signals
- * ---------------------------------------------------------------------------- */
+/* ---- clients and signals --------------------------------------------------------------------- */
 
 static void clients_that_leave_early_harm_nobody(void **state)
 {
@@ -284,8 +281,7 @@ static void sigterm_answers_what_is_in_flight_and_leaves_nothing_behind(void **s
     repeat_all(&stream);
 }
 
-/* ---- meddling
- * ---------------------------------------------------------------------------------------- */
+/* ---- meddling -------------------------------------------------------------------------------- */
 
 static void a_poison_transfer_sinks_only_itself(void **state)
 {

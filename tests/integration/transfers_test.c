@@ -42,8 +42,7 @@ static void post_transfer(const char *body, const char *key, Response *ret_respo
     client_call(client, &request, ret_response);
 }
 
-/* ---- posted
- * -------------------------------------------------------------------------------------- */
+/* ---- posted ---------------------------------------------------------------------------------- */
 
 static void posts_inside_a_shard_as_local(void **state)
 {
@@ -142,8 +141,7 @@ static void keeps_reference_and_metadata(void **state)
     response_done(&response);
 }
 
-/* ---- keys
- * ---------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void replays_the_stored_answer_for_a_known_key(void **state)
 {
@@ -307,8 +305,7 @@ static void rivals_of_a_key_make_one_transfer(void **state)
     assert_int_equal(posted, 1);
 }
 
-/* ---- refused
- * ------------------------------------------------------------------------------------- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void change_account(const char *account, const char *fields)
 {
@@ -411,8 +408,7 @@ static void says_what_is_in_a_refusal(void **state)
     response_done(&response);
 }
 
-/* ---- wrong requests
- * ------------------------------------------------------------------------------ */
+/* ---- wrong requests -------------------------------------------------------------------------- */
 
 typedef struct WrongCase
 {
@@ -494,8 +490,7 @@ static void wrong_keys_move_nothing(void **state)
     assert_int_equal(bank_balance(client, a), 100);
 }
 
-/* ---- what the coordinator may do
- * ----------------------------------------------------------------- */
+/* ---- what the coordinator may do ------------------------------------------------------------- */
 
 static void the_coordinators_role_can_only_call_functions(void **state)
 {

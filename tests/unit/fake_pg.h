@@ -43,8 +43,7 @@ void fake_values_stop(void); /* part of fake_stop */
 /* The server at this DSN; made when it is first named, here or by pg_connect. */
 FakeServer *fake_server(const char *dsn);
 
-/* ---- rows: filled cell by cell, row by row; owned by the fake ----------------------------------
- */
+/* ---- rows: filled cell by cell, row by row; owned by the fake -------------------------------- */
 
 FakeRows *fake_rows_new(int columns);
 void fake_null(FakeRows *rows);

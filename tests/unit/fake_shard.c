@@ -20,8 +20,7 @@ enum
     SESSIONS_MAX = 64,
 };
 
-/* ---- rows
- * ---------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 typedef struct Cell
 {
@@ -103,8 +102,7 @@ static Cell text(const char *value)
     return made;
 }
 
-/* ---- the world
- * ----------------------------------------------------------------------------------------- */
+/* ---- the world ------------------------------------------------------------------------------- */
 
 typedef struct Message
 {
@@ -310,8 +308,7 @@ static void say(const char *words)
     snprintf(world.conversation + length, sizeof world.conversation - length, "%s", words);
 }
 
-/* ---- shard.h
- * ------------------------------------------------------------------------------------------- */
+/* ---- shard.h --------------------------------------------------------------------------------- */
 
 const char *shard_name(const Shard *shard)
 {
@@ -510,8 +507,7 @@ void session_send(Session *session, uint64_t deadline_ms, PgGroupDone done, void
     loop_timer_start(session->timer, silent ? deadline_ms : 0);
 }
 
-/* ---- answers
- * ------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static const Account *known_account(const char *id)
 {
@@ -733,8 +729,7 @@ static void answer_group(void *context)
     session->done(session->context, answers, session->count, session->transaction);
 }
 
-/* ---- directory.h
- * --------------------------------------------------------------------------------------- */
+/* ---- directory.h ----------------------------------------------------------------------------- */
 
 const char *directory_cluster(const Directory *directory)
 {

@@ -214,8 +214,7 @@ static void another_content_under_a_known_key_is_reported_as_reuse(void **state)
     assert_int_equal(client.differing, DIFFERS_CREDIT_ACCOUNT);
 }
 
-/* ---- failures before the decision
- * ---------------------------------------------------------------------- */
+/* ---- failures before the decision ------------------------------------------------------------ */
 
 static void a_failed_prepare_is_tried_again_under_a_fresh_batch(void **state)
 {
@@ -303,8 +302,7 @@ static void a_stale_route_is_tried_again_with_a_fresh_directory(void **state)
     check_posted(&client, MODE_2PC);
 }
 
-/* ---- unknown answers
- * ------------------------------------------------------------------------------------ */
+/* ---- unknown answers ------------------------------------------------------------------------- */
 
 static void a_lost_prepare_is_asked_about_and_cancelled(void **state)
 {
@@ -393,8 +391,7 @@ static void while_the_home_is_away_the_outcome_is_unknown(void **state)
     fake_refuse_settling(fixture->a, false);
 }
 
-/* ---- after the decision
- * --------------------------------------------------------------------------------- */
+/* ---- after the decision ---------------------------------------------------------------------- */
 
 static void a_silent_remote_does_not_keep_the_client_waiting(void **state)
 {
@@ -444,9 +441,7 @@ static void a_leg_that_was_rolled_back_raises_the_alarm_at_home(void **state)
     assert_non_null(strstr(fake_conversation(), "s1: missing_leg\n"));
 }
 
-/* ---- many
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 static void what_queues_behind_a_batch_forms_the_next_one(void **state)
 {
