@@ -8,11 +8,11 @@
  * when it is executed ("lock"), "prepare lock" when it is prepared, else the SQL itself. For each
  * message the server looks for an answer in this order:
  *
- *   1. the oldest unused rule of fake_answer() for that text (a rule ending in '*' matches a
- * prefix);
+ *   1. the oldest unused rule of fake_answer() for that text (a rule that ends in '*'
+ *      matches a prefix);
  *   2. what a server does by itself: transaction control (with the state of the transaction, so
- * that COMMIT of a failed one answers ROLLBACK), set-up of sessions from fake_identity(), ping,
- * limit, prepare, finish;
+ *      that COMMIT of a failed one answers ROLLBACK), set-up of sessions from fake_identity(),
+ *      ping, limit, prepare, finish;
  *   3. the function given to fake_serve();
  *   4. otherwise the test aborts, naming the message.
  *
