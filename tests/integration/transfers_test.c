@@ -1,9 +1,7 @@
 /*
  * The transfer contract of the API, on real shards: what is answered, what is stored, what moves.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "sql.h"
 
 #include <stdio.h>
@@ -16,23 +14,7 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){0});
-    client = client_new(cluster_url(cluster, 1));
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
-    books_check(cluster);
+    fixture_start(&(ClusterOptions){0}, &cluster, &client);
     return 0;
 }
 
@@ -509,8 +491,6 @@ static void the_coordinators_role_can_only_call_functions(void **state)
     }
 }
 
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -534,5 +514,5 @@ int main(void)
         with_books(wrong_keys_move_nothing),
         with_books(the_coordinators_role_can_only_call_functions),
     };
-    return cmocka_run_group_tests_name("transfers", tests, start, stop);
+    return cmocka_run_group_tests_name("transfers", tests, start, fixture_stop);
 }
