@@ -1,7 +1,6 @@
 /* See batcher.h. */
 #include "batcher/batcher.h"
 
-#include "base/log.h"
 #include "base/map.h"
 #include "batcher/claimer.h"
 #include "batcher/flight.h"

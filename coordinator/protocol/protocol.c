@@ -1,9 +1,7 @@
 /* See protocol.h. */
 #include "protocol/protocol.h"
 
-#include "base/log.h"
 #include "protocol/finisher.h"
-#include "protocol/side.h"
 
 #include <stdio.h>
 #include <stdlib.h>

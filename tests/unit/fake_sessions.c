@@ -167,11 +167,6 @@ void session_release(Session *session)
     fake.sessions_out--;
 }
 
-Shard *session_shard(const Session *session)
-{
-    return session->shard;
-}
-
 int session_backend_pid(const Session *session)
 {
     return session->pid;

@@ -44,7 +44,7 @@ static int teardown(void **state)
 static void connects_and_names_itself(void **state)
 {
     Client *client = *state;
-    assert_true(pg_is_idle(client->pg));
+    assert_true(pg_is_open(client->pg));
     assert_true(pg_backend_pid(client->pg) > 0);
     client_run(client, "do $$begin assert current_setting('application_name') = 'girod' and"
                        " current_setting('client_encoding') = 'UTF8'; end$$");
