@@ -24,6 +24,21 @@ static void post_transfer(const char *body, const char *key, Response *ret_respo
     client_call(client, &request, ret_response);
 }
 
+static void post_expect(const char *body, const char *key, int status, const char *code)
+{
+    Response response;
+    post_transfer(body, key, &response);
+    response_expect(&response, status, code);
+    response_done(&response);
+}
+
+/* Gets what must be there. */
+static void get(const char *path, Response *ret_response)
+{
+    client_call(client, &(Request){.path = path}, ret_response);
+    response_expect(ret_response, 200, NULL);
+}
+
 /* ---- posted ---------------------------------------------------------------------------------- */
 
 static void posts_inside_a_shard_as_local(void **state)
@@ -80,20 +95,17 @@ static void shows_a_transfer_by_id_and_by_key(void **state)
     const char *key = bank_key();
     bank_expect(client, &(Payment){a, b, 30, key}, 201, NULL, id);
     snprintf(path, sizeof path, "/v1/transfers/%s", id);
-    client_call(client, &(Request){.path = path}, &response);
-    response_expect(&response, 200, NULL);
+    get(path, &response);
     assert_string_equal(response_string(&response, "idempotency_key"), key);
     assert_string_equal(response_string(&response, "credit_account"), b);
     assert_int_equal(response_integer(&response, "amount"), 30);
     response_done(&response);
     snprintf(path, sizeof path, "/v1/transfers?debit_account=%s&idempotency_key=%s", a, key);
-    client_call(client, &(Request){.path = path}, &response);
-    response_expect(&response, 200, NULL);
+    get(path, &response);
     assert_string_equal(response_string(&response, "items.0.id"), id);
     response_done(&response);
     snprintf(path, sizeof path, "/v1/transfers?debit_account=%s&idempotency_key=never", a);
-    client_call(client, &(Request){.path = path}, &response);
-    response_expect(&response, 200, NULL);
+    get(path, &response);
     assert_null(response_value(&response, "items.0"));
     response_done(&response);
     client_call(client, &(Request){.path = "/v1/transfers/00000000-0000-8000-8000-000000000000"},
@@ -339,7 +351,6 @@ static void refuses_other_currencies(void **state)
     AccountName a;
     AccountName b;
     char body[300];
-    Response response;
     (void)state;
     bank_open(client, 1, 100, a);
     bank_open(client, 2, 0, b);
@@ -347,9 +358,7 @@ static void refuses_other_currencies(void **state)
         body, sizeof body,
         "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"amount\":1,\"currency\":\"USD\"}", a,
         b);
-    post_transfer(body, bank_key(), &response);
-    response_expect(&response, 422, "currency-mismatch");
-    response_done(&response);
+    post_expect(body, bank_key(), 422, "currency-mismatch");
 }
 
 static void refuses_to_leave_the_range_of_balances(void **state)
@@ -384,8 +393,7 @@ static void says_what_is_in_a_refusal(void **state)
     assert_false(json_as_bool(response_value(&response, "retryable")));
     snprintf(path, sizeof path, "/v1/transfers/%s", response_string(&response, "transfer_id"));
     response_done(&response);
-    client_call(client, &(Request){.path = path}, &response);
-    response_expect(&response, 200, NULL);
+    get(path, &response);
     assert_string_equal(response_string(&response, "refusal.code"), "insufficient-funds");
     response_done(&response);
 }
@@ -429,13 +437,10 @@ static void wrong_amounts_and_bodies_consume_no_key(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
     {
         char body[512];
-        Response response;
         snprintf(body, sizeof body,
                  "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"currency\":\"EUR\",%s}", a,
                  b, cases[i].fields);
-        post_transfer(body, key, &response);
-        response_expect(&response, cases[i].status, cases[i].code);
-        response_done(&response);
+        post_expect(body, key, cases[i].status, cases[i].code);
     }
     bank_expect(client, &(Payment){a, b, 9, key}, 201, NULL, NULL);
     assert_int_equal(bank_balance(client, a), 91);
@@ -452,9 +457,7 @@ static void wrong_keys_move_nothing(void **state)
     bank_open(client, 1, 100, a);
     bank_open(client, 2, 0, b);
     char *body = bank_body(&(Payment){a, b, 1, NULL});
-    post_transfer(body, NULL, &response);
-    response_expect(&response, 400, "idempotency-key-missing");
-    response_done(&response);
+    post_expect(body, NULL, 400, "idempotency-key-missing");
     for (size_t i = 0; i < ARRAY_LENGTH(odd); i++)
     {
         const char *headers[] = {odd[i], NULL};
