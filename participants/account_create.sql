@@ -2,12 +2,13 @@
 -- given), 'conflict', 'stale_route' or 'partition_moving', and the account as it stands (for the
 -- first three).
 --
--- Called by:  POST /v1/accounts. Without a given floor the account's is 0; a given null is no limit.
+-- Called by:  POST /v1/accounts. Without a given floor it is 0; a given null is no limit.
 -- Idempotent: the account's key; a repeat finds what the first call made.
 -- Locks:      the partition's advisory lock (shared, try), then the account's key: waits for a twin
 --             under way, at most lock_timeout (55P03).
--- Safety:     the accounts row decides; insert and read-back are separate statements. A crash before
---             the commit leaves nothing. What was found is durable once this transaction commits.
+-- Safety:     the accounts row decides; insert and read-back are separate statements. A crash
+--             before the commit leaves nothing. What was found is durable once this transaction
+--             commits.
 create or replace function giro.account_create(
     p_partition int, p_epoch bigint, p_id text, p_route bytea, p_currency text, p_floor bigint,
     p_floor_given boolean, p_metadata text)

@@ -12,9 +12,9 @@
 -- Idempotent: setting what is set changes nothing. The version stays: it counts entries.
 -- Locks:      the partition's advisory lock (shared, try), then the account's row: waits at most
 --             lock_timeout (55P03).
--- Safety:     whoever moves money holds the row lock, and a saga's hold inserts its pending transfer
---             under it: so what is in transit, read in a following statement, is complete. A crash
---             before the commit leaves nothing.
+-- Safety:     whoever moves money holds the row lock, and a saga's hold inserts its pending
+--             transfer under it: so what is in transit, read in a following statement, is
+--             complete. A crash before the commit leaves nothing.
 create or replace function giro.account_patch(
     p_partition int, p_epoch bigint, p_id text, p_route bytea, p_status text, p_floor bigint,
     p_floor_given boolean)

@@ -3,8 +3,8 @@
 -- entries carry.
 --
 -- Called by:  the prepare stage on the remote shard (followed by PREPARE TRANSACTION), the decide
---             stage at home (followed by record and COMMIT), local batches; always after lock in the
---             same transaction.
+--             stage at home (followed by record and COMMIT), local batches; always after lock in
+--             the same transaction.
 -- Arguments:  p_accounts: those that at least one entry touches, with the version that lock
 --             answered and the balance after the batch; p_entry_accounts: 1-based index into
 --             p_accounts; seqs go on from the account's version. All steps of a 2PC or saga batch
@@ -13,10 +13,10 @@
 --             whose batch was given up by verdict. The transaction fails with it.
 -- Locks:      the batch key (waits for a verdict under way), then account rows that lock holds.
 -- Safety:     the batches row decides. An account whose version or balance is not the judged one
---             makes the whole batch fail with GR002; entries (account, seq) and (transfer, step) are
---             walls besides. What leaves the shard or comes to it stands in clearing, so that the
---             books balance in every snapshot; a batch of both steps must balance by itself (GR003).
---             A crash before the commit or PREPARE leaves nothing; after it, everything.
+--             makes the whole batch fail with GR002; entries (account, seq) and (transfer, step)
+--             are walls besides. What leaves the shard or comes to it stands in clearing, so that
+--             the books balance in every snapshot; a batch of both steps must balance by itself
+--             (GR003). A crash before the commit or PREPARE leaves nothing; after it, everything.
 create or replace function giro.apply(
     p_batch uuid, p_role text, p_mode text, p_home text, p_remote text, p_coordinator text,
     p_transfer_count int, p_accounts text[], p_versions bigint[], p_balances bigint[],

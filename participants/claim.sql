@@ -1,12 +1,13 @@
 -- Claims pending sagas towards these shards that are due, at most p_limit for each, and
--- answers what it takes to go on with them. giving_up says why a saga is to be reversed: asked for, or its deadline has passed.
+-- answers what it takes to go on with them. giving_up says why a saga is to be reversed: asked
+-- for, or its deadline has passed.
 --
 -- Called by:  every coordinator, all the time, with the shards that it can reach.
 -- Idempotent: a claim only moves next_attempt_at on, so that others leave the transfer alone for a
 --             while; what is claimed and not done is claimed again.
 -- Locks:      rows of transfers, SKIP LOCKED: never waits.
--- Safety:     only database time is compared. A claim has no other effect, so it needs no fence: the
---             steps that follow are fenced, and a stale copy of a row left behind by a move is
+-- Safety:     only database time is compared. A claim has no other effect, so it needs no fence:
+--             the steps that follow are fenced, and a stale copy of a row left behind by a move is
 --             settled, or not, on the shard that owns the account now.
 create or replace function giro.claim(p_remotes text[], p_limit int)
 returns table (id uuid, debit_account text, credit_account text, amount bigint, currency text,

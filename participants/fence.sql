@@ -1,5 +1,6 @@
--- The fence: says of each route whether this shard owns it now, and keeps it so until the end of the
--- transaction. Answers one element per route: null = passed, 'partition_moving' or 'stale_route'.
+-- The fence: says of each route whether this shard owns it now, and keeps it so until the end of
+-- the transaction. Answers one element per route: null = passed, 'partition_moving' or
+-- 'stale_route'.
 --
 -- Called by:  lock, account_create, account_patch with p_claim; account_get and account_entries
 --             without (they only look).

@@ -4,8 +4,8 @@
 -- Called by:  the apply stage, for batches of earlier rounds (it rides on other traffic); recovery.
 -- Idempotent: finished, foreign and unknown batches are left alone.
 -- Locks:      the batches rows, ascending; skips what is locked, so it never waits.
--- Safety:     decides nothing: the verdict stays. The caller has seen the tag COMMIT PREPARED or the
---             remote row. A crash here leaves the batch to be looked at once more.
+-- Safety:     decides nothing: the verdict stays. The caller has seen the tag COMMIT PREPARED or
+--             the remote row. A crash here leaves the batch to be looked at once more.
 create or replace function giro.finish(p_batches uuid[]) returns int
 language plpgsql volatile security definer
 set search_path = pg_catalog, giro, pg_temp

@@ -6,8 +6,8 @@
 -- Idempotent: the message means nothing to anybody.
 -- Locks:      none.
 -- Safety:     a row can be visible before a standby has confirmed it (its writer's wait may have
---             been cancelled, or cut by a crash). WAL is flushed in order, so confirming this message
---             confirms the row. A crash here leaves nothing.
+--             been cancelled, or cut by a crash). WAL is flushed in order, so confirming this
+--             message confirms the row. A crash here leaves nothing.
 create or replace function giro.force_durability() returns void
 language plpgsql volatile security invoker
 as $$

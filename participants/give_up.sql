@@ -1,6 +1,6 @@
 -- Asks for a pending saga to be reversed, and makes it due at once. Answers one row: outcome
--- 'noted', 'final' (too late, or not a saga), 'missing', 'stale_route' or 'partition_moving', and the
--- state that stands.
+-- 'noted', 'final' (too late, or not a saga), 'missing', 'stale_route' or 'partition_moving', and
+-- the state that stands.
 --
 -- Called by:  the cancel action of clients and operators, on the debit account's shard.
 -- Idempotent: the first reason stays.

@@ -1,7 +1,8 @@
--- Notes why pending sagas could not go on, and when they are to be tried again. Answers how many are
--- pending.
+-- Notes why pending sagas could not go on, and when they are to be tried again. Answers how many
+-- are pending.
 --
--- Called by:  a coordinator that lets go of them; for a saga that waits for a person too (attention).
+-- Called by:  a coordinator that lets go of them; for a saga that waits for a person too
+--             (attention).
 -- Idempotent: the last note stands.
 -- Locks:      rows of transfers, SKIP LOCKED: never waits; a note that is lost costs nothing.
 -- Safety:     changes nothing that decides anything.

@@ -5,8 +5,8 @@
 -- Locks:      none of its own. Two credits of one transfer share the credit account: under its row
 --             lock, what is not found here cannot come to stand before the caller's transaction
 --             ends. Where there is no such account, the receipt's key decides between them.
--- Safety:     the receipt decides a saga, for ever: applied, refused or cancelled. What was found may
---             be acted upon once this transaction has committed.
+-- Safety:     the receipt decides a saga, for ever: applied, refused or cancelled. What was found
+--             may be acted upon once this transaction has committed.
 create or replace function giro.receipts_by_id(p_ids uuid[])
 returns table (transfer uuid, outcome text, refusal text)
 language plpgsql volatile security definer

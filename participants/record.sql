@@ -3,8 +3,9 @@
 --
 -- Called by:  the decide stage at home and local batches, after apply in the same transaction; the
 --             transaction's commit makes apply's batch row and these rows durable together.
--- Idempotent: no, and on purpose: the key of transfers is the idempotency check, and a twin that got
---             past the look-up under the debit account's lock is a 23505 that fails the transaction.
+-- Idempotent: no, and on purpose: the key of transfers is the idempotency check, and a twin that
+--             got past the look-up under the debit account's lock is a 23505 that fails the
+--             transaction.
 -- Locks:      the transfers' keys, ascending by id; would wait for an open twin.
 -- Safety:     the transfers row answers every later request with the same key, for ever. A crash
 --             before the commit leaves nothing.

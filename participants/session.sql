@@ -1,14 +1,15 @@
--- Sets up a coordinator's session and reports what it is connected to and what is in force; one row,
--- the shard's columns null before it is set up.
+-- Sets up a coordinator's session and reports what it is connected to and what is in force; one
+-- row, the shard's columns null before it is set up.
 --
--- Called by:  every new session of a coordinator, outside of a transaction, before anything else. The
---             coordinator compares the report with what it wants and closes the session otherwise.
+-- Called by:  every new session of a coordinator, outside of a transaction, before anything else.
+--             The coordinator compares the report with what it wants and closes the session
+--             otherwise.
 -- Idempotent: setting twice is setting once.
 -- Locks:      none.
 -- Safety:     the report is read back in a statement after the settings were made. A commit must
 --             mean durable: synchronous_commit is raised to on where it is weaker and kept where it
---             is remote_apply. Read-only is reported and not lifted: somebody meant it. Runs with the
---             caller's rights, for only those show the start of its own backend.
+--             is remote_apply. Read-only is reported and not lifted: somebody meant it. Runs with
+--             the caller's rights, for only those show the start of its own backend.
 create or replace function giro.session(
     p_lock_timeout_ms int, p_statement_timeout_ms int, p_idle_timeout_ms int)
 returns table (cluster text, name text, ordinal int, epoch bigint, format_version int,

@@ -1,12 +1,12 @@
--- Ends sagas at home: pending becomes the final state. Answers a row for each transfer that is final
--- now, by this call or before it: id, state, refusal, decided_at. A transfer of another shard has
--- none.
+-- Ends sagas at home: pending becomes the final state. Answers a row for each transfer that is
+-- final now, by this call or before it: id, state, refusal, decided_at. A transfer of another
+-- shard has none.
 --
 -- Called by:  the close stage (posted, under an applied receipt) and the refund stage (reversed, in
 --             the transaction that pays the money back, after lock and apply).
 -- Idempotent: what is final stays as it is.
--- Locks:      the transfers' rows, ascending by id; for close the partitions' advisory locks (shared,
---             try) before them.
+-- Locks:      the transfers' rows, ascending by id; for close the partitions' advisory locks
+--             (shared, try) before them.
 -- Safety:     the caller has seen the receipt. Under the fence there is one home, and pending rows
 --             change only here and under their row lock. A crash before the commit leaves them
 --             pending: whoever claims them next asks the receipt again.

@@ -20,10 +20,12 @@ begin
     select * into strict v_shard from shard;
     if (v_shard.cluster, v_shard.name, v_shard.ordinal)
        is distinct from (p_cluster, p_name, p_ordinal) then
-        raise exception
-            'this database is shard % (ordinal %) of cluster %, not shard % (ordinal %) of cluster %',
-            v_shard.name, v_shard.ordinal, v_shard.cluster, p_name, p_ordinal, p_cluster
-            using errcode = 'GR010';
+        raise exception using
+            errcode = 'GR010',
+            message = format('this database is shard %s (ordinal %s) of cluster %s, '
+                             'not shard %s (ordinal %s) of cluster %s',
+                             v_shard.name, v_shard.ordinal, v_shard.cluster,
+                             p_name, p_ordinal, p_cluster);
     end if;
 end
 $$;

@@ -1,12 +1,12 @@
--- Gives credits up: inserts a cancelled receipt for each transfer unless one stands, and answers what
--- stands then. A row for each id: outcome 'applied', 'refused' or 'cancelled', or, with nothing done
--- for it, 'stale_route' or 'partition_moving'.
+-- Gives credits up: inserts a cancelled receipt for each transfer unless one stands, and answers
+-- what stands then. A row for each id: outcome 'applied', 'refused' or 'cancelled', or, with
+-- nothing done for it, 'stale_route' or 'partition_moving'.
 --
 -- Called by:  the cancel stage of a saga, before any refund.
 -- Arguments:  partitions distinct and ascending; one element per transfer in the other arrays.
 -- Idempotent: the first receipt stays; a repeat reads it.
--- Locks:      the partitions' advisory locks (shared, try), then the receipts' keys, ascending; waits
---             for a credit under way, at most lock_timeout.
+-- Locks:      the partitions' advisory locks (shared, try), then the receipts' keys, ascending;
+--             waits for a credit under way, at most lock_timeout.
 -- Safety:     only a cancelled or refused receipt permits the refund; insert and read-back are
 --             statements of their own, so that a credit which came first is seen. After the
 --             tombstone no credit can apply, on this shard or wherever the receipt moves to.

@@ -5,8 +5,9 @@
 -- Idempotent: writes nothing.
 -- Locks:      none of its own. Twins of a key share the debit account: under its row lock, what is
 --             not found here cannot come to stand before the caller's transaction ends.
--- Safety:     the transfers row answers for the key, for ever. What was found may be told to a client
---             once this transaction has committed. Not found proves something only under that lock.
+-- Safety:     the transfers row answers for the key, for ever. What was found may be told to a
+--             client once this transaction has committed. Not found proves something only under
+--             that lock.
 create or replace function giro.transfers_by_id(p_ids uuid[])
 returns table (id uuid, home text, state text, mode text, debit_account text, credit_account text,
                amount bigint, currency text, idempotency_key text, reference text, metadata text,

@@ -1,15 +1,16 @@
 -- Settles a batch whose outcome is not known: gives it up unless it is decided, and answers what
 -- stands then, 'commit' or 'abort'.
 --
--- Called by:  a coordinator that lost the answer to PREPARE or to the decision, and recovery; on the
---             batch's home shard (GR003 on any other), in a transaction of its own.
+-- Called by:  a coordinator that lost the answer to PREPARE or to the decision, and recovery; on
+--             the batch's home shard (GR003 on any other), in a transaction of its own.
 -- Idempotent: every call answers the same, for ever.
 -- Locks:      the batch key: waits for an open home transaction, at most lock_timeout (55P03: ask
 --             again). No partition fence: the batch's place is part of its GID.
 -- Safety:     the batches row decides, first come. If abort goes in first, the batch's own insert
 --             (plain, in apply) collides and its transaction fails, however late it comes. If it
---             was first, the insert here finds it and a following statement reads it. The answer may
---             be acted upon once this transaction has committed. A crash before that leaves nothing.
+--             was first, the insert here finds it and a following statement reads it. The answer
+--             may be acted upon once this transaction has committed. A crash before that leaves
+--             nothing.
 create or replace function giro.verdict(
     p_batch uuid, p_mode text, p_home text, p_remote text, p_coordinator text)
 returns text

@@ -3,13 +3,17 @@
 #
 #   tests/run.sh NAME LOGS PROGRAM …
 #
-# A program that succeeds is one line: its runner's closing line and the time it took. One that fails is printed
-# whole. The last line is `NAME: N passed, N failed`; the exit code is 1 if anything failed, also a program
-# that ended without a closing line. GIRO_TEST_JOBS says how many run at once (2).
+# A program that succeeds is one line: its runner's closing line and the time it took. One that
+# fails is printed whole. The last line is `NAME: N passed, N failed`; the exit code is 1 if
+# anything failed, also a program that ended without a closing line. GIRO_TEST_JOBS says how many
+# run at once (2).
 set -uo pipefail
 name=$1 logs=$2
 shift 2
 mkdir -p "$logs"
+
+# The last words of cmocka and of pg_prove.
+closings='^\[  (PASSED|FAILED)  \] [0-9]+ test|^Result: |^All tests successful'
 
 run_one() {
     local program=$1 log started closing
@@ -17,7 +21,7 @@ run_one() {
     started=$(date +%s)
     timeout --kill-after=30 "${GIRO_TEST_SECONDS:-600}" "$program" > "$log" 2>&1
     echo "exit $?" >> "$log"
-    closing=$(grep -aE '^\[  (PASSED|FAILED)  \] [0-9]+ test|^Result: |^All tests successful' "$log" | tr '\n' ' ')
+    closing=$(tr '\n' ' ' < <(grep -aE "$closings" "$log"))
     if tail -n 1 "$log" | grep -qx 'exit 0' && [ -n "$closing" ]; then
         printf '%-32s %4d s  %s\n' "$(basename "$program")" "$(($(date +%s) - started))" "$closing"
     else
@@ -25,14 +29,17 @@ run_one() {
     fi
 }
 export -f run_one
-export logs
+export logs closings
 printf '%s\n' "$@" | xargs -P "${GIRO_TEST_JOBS:-2}" -I{} bash -c 'run_one {}'
 
 passed=0 failed=0
 for program in "$@"; do
     log=$logs/$(basename "$program").log
-    ok=$(awk '/^\[       OK \]/ { n++ } /^Files=/ { sub(".*Tests=", ""); n += $0 + 0 } END { print n + 0 }' "$log")
-    bad=$(awk '/^\[  FAILED  \] [a-z_0-9]+$/ { n++ } /Failed test/ { n++ } END { print int((n + 1) / 2) }' "$log")
+    ok=$(awk '/^\[       OK \]/ { n++ }
+              /^Files=/ { sub(".*Tests=", ""); n += $0 + 0 }
+              END { print n + 0 }' "$log")
+    bad=$(awk '/^\[  FAILED  \] [a-z_0-9]+$/ || /Failed test/ { n++ }
+               END { print int((n + 1) / 2) }' "$log")
     tail -n 1 "$log" | grep -qx 'exit 0' || [ "$bad" -gt 0 ] || bad=1
     passed=$((passed + ok))
     failed=$((failed + bad))

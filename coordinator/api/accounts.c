@@ -4,7 +4,6 @@
 #include "base/log.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Columns of the row that account_create, account_get and account_patch answer. */

@@ -4,7 +4,6 @@
 #include "protocol/failpoint.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* The name in the path, NULL if there is no such place; the request is answered then. */
 static const char *path_failpoint(HttpRequest *request)

@@ -1,14 +1,14 @@
 /* See fields.h. */
 #include "api/fields.h"
 
-#include <errno.h>
+#include "shard/route.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-static const int64_t amount_max = 9007199254740991; /* 2^53-1: exact in every JSON reader */
 static const int64_t deadline_ms_max = 31536000000; /* a year */
 
 enum
@@ -91,7 +91,7 @@ static bool read_floor(const Json *body, FloorField *ret_floor, Fault *fault)
     floor.unlimited = floor.given && json_kind(value) == JSON_KIND_NULL;
     if (floor.given && !floor.unlimited)
     {
-        const Range range = {-amount_max, 0};
+        const Range range = {-MONEY_MAX, 0};
         if (!optional_integer(body, "floor", range, &floor.value, fault))
             return false;
     }
@@ -262,9 +262,9 @@ static bool read_amount(const Json *body, int64_t *ret_amount, Fault *fault)
 {
     const Json *amount = json_field(body, "amount");
     if (json_kind(amount) != JSON_KIND_INTEGER || json_as_integer(amount) < 1 ||
-        json_as_integer(amount) > amount_max)
+        json_as_integer(amount) > MONEY_MAX)
         return fault_set(fault, ERROR_AMOUNT_INVALID, "amount",
-                         "an amount is an integer from 1 to %" PRId64, amount_max);
+                         "an amount is an integer from 1 to %" PRId64, MONEY_MAX);
     *ret_amount = json_as_integer(amount);
     return true;
 }

@@ -10,14 +10,14 @@
 #define GIRO_FIELDS_H
 
 #include "api/problem.h"
+#include "base/limits.h"
 #include "http/arena.h"
-#include "protocol/transfer.h"
+#include "shard/mode.h"
 #include "json/json.h"
 
 enum
 {
     BODY_BYTES_MAX = 64 * 1024,
-    METADATA_BYTES_MAX = 4096,
     REASON_CHARACTERS_MIN = 10,
     REASON_BYTES_MAX = 1000,
     LIST_LIMIT_DEFAULT = 100,

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "protocol/transfer.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +77,7 @@ static void write_differing(JsonWriter *writer, unsigned differing)
     json_end_array(writer);
 }
 
-void problem_write(JsonWriter *writer, const Problem *problem, const char *request_id)
+static void write_problem(JsonWriter *writer, const Problem *problem, const char *request_id)
 {
     const ErrorRow *row = error_row(problem->code);
     bool explained = problem->detail != NULL && problem->detail[0] != '\0';
@@ -112,7 +111,7 @@ void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *repl
     const ErrorRow *row = error_row(problem->code);
     JsonWriter *writer = json_writer_new(PROBLEM_BYTES_MAX);
     char retry_after[RETRY_AFTER_MAX];
-    problem_write(writer, problem, http_request_id(request));
+    write_problem(writer, problem, http_request_id(request));
     if (row->retry_after_ms > 0)
     {
         snprintf(retry_after, sizeof retry_after, "%d", (row->retry_after_ms + 999) / 1000);

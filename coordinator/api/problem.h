@@ -36,8 +36,6 @@ typedef struct Problem
     unsigned differing;      /* DIFFERS_… bits, for idempotency-key-reused */
 } Problem;
 
-void problem_write(JsonWriter *writer, const Problem *problem, const char *request_id);
-
 /* Answers the request with the problem. `reply` may hold headers already; status, body and
  * Retry-After are set here. */
 void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *reply);

@@ -11,6 +11,17 @@ void base_assertion_failed(const char *condition, const char *file, int line)
     abort();
 }
 
+int base_hex_value(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    if (digit >= 'a' && digit <= 'f')
+        return digit - 'a' + 10;
+    if (digit >= 'A' && digit <= 'F')
+        return digit - 'A' + 10;
+    return -1;
+}
+
 static void *checked(void *memory)
 {
     if (memory == NULL)

@@ -1,5 +1,5 @@
 /*
- * The few macros that every module may use.
+ * The few macros and functions that every module may use.
  *
  * ASSERT is compiled in always: a broken invariant is a bug, and a coordinator that has one must
  * stop rather than move money. The protocols survive a crash at any line; they do not survive a
@@ -24,6 +24,9 @@
 
 /* Prints the condition and its place on stderr and aborts. */
 void base_assertion_failed(const char *condition, const char *file, int line) ATTR_NORETURN;
+
+/* The value of a hexadecimal digit of either case; -1 if it is none. */
+int base_hex_value(char digit);
 
 /* malloc, calloc, realloc and strdup that abort the process when memory is exhausted. Sizes are
  * bounded by their callers; running out of memory is an operating limit that a restart settles. */

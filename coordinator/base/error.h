@@ -11,7 +11,6 @@
 #include "base/base.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 typedef enum ErrorCode
 {

@@ -1,7 +1,6 @@
 /* See batcher.h. */
 #include "batcher/batcher.h"
 
-#include "base/log.h"
 #include "base/map.h"
 #include "batcher/claimer.h"
 #include "batcher/flight.h"
@@ -56,8 +55,7 @@ struct Batcher
     void *drained_context;
 };
 
-/* ---- lanes
- * ------------------------------------------------------------------------------------------- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 static void mark(Batcher *batcher, Lane *lane)
 {
@@ -98,8 +96,7 @@ static void enqueue(Batcher *batcher, Transfer *transfer, LaneKind kind)
     mark(batcher, lane);
 }
 
-/* ---- the end of a transfer's flight
- * ------------------------------------------------------------------ */
+/* ---- the end of a transfer's flight ---------------------------------------------------------- */
 
 static void land(Batcher *batcher, Transfer *transfer)
 {
@@ -114,8 +111,7 @@ static void land_not_accepted(Batcher *batcher, Transfer *transfer, ErrorCode co
     land(batcher, transfer);
 }
 
-/* ---- sagas that cannot go on now
- * ----------------------------------------------------------------- */
+/* ---- sagas that cannot go on now ------------------------------------------------------------- */
 
 /* 1 s, 2 s, 4 s … 30 s, and up to a quarter more, so that many do not come back together. */
 static uint64_t postponement_ms(const Transfer *transfer)
@@ -138,8 +134,7 @@ static void let_go(Batcher *batcher, Transfer *transfer, const Postponement *why
     land(batcher, transfer);
 }
 
-/* ---- lanes whose shard is away
- * ------------------------------------------------------------------- */
+/* ---- lanes whose shard is away --------------------------------------------------------------- */
 
 static void fail_one(Batcher *batcher, Transfer *transfer, const Error *error)
 {
@@ -174,8 +169,7 @@ static void fail_lane(Batcher *batcher, Lane *lane, const Shard *obstacle)
     }
 }
 
-/* ---- results of batches
- * ------------------------------------------------------------------------------ */
+/* ---- results of batches ---------------------------------------------------------------------- */
 
 /* Whole, then whole again: from now on it is on its own, also when it has to wait for a lock. */
 static bool has_failed_in_company(const Transfer *transfer)
@@ -226,8 +220,7 @@ static void take_stale(Batcher *batcher, Transfer *transfer)
                           "the partition of an account has no owner at the moment");
 }
 
-/* ---- the steps of a saga
- * ------------------------------------------------------------------------- */
+/* ---- the steps of a saga --------------------------------------------------------------------- */
 
 static void go_on(Batcher *batcher, Transfer *transfer, BatchKind next)
 {
@@ -347,8 +340,7 @@ static void take_report(void *context, Batch *batch)
     mark(batcher, lane);
 }
 
-/* ---- stale routes: a fresh directory, then again
- * ------------------------------------------------------ */
+/* ---- stale routes: a fresh directory, then again --------------------------------------------- */
 
 static void directory_refreshed(void *context, bool fresh)
 {
@@ -373,8 +365,7 @@ static void start_refresh(void *context)
     directory_refresh(batcher->directory, REFRESH_MS, directory_refreshed, batcher);
 }
 
-/* ---- clients that have waited long enough
- * ------------------------------------------------------------- */
+/* ---- clients that have waited long enough ---------------------------------------------------- */
 
 static TransferOutcome late_outcome(const Transfer *transfer)
 {
@@ -435,8 +426,7 @@ static void sweep(void *context)
         loop_timer_start(batcher->sweep, SWEEP_MS);
 }
 
-/* ---- the phase
- * ---------------------------------------------------------------------------------------- */
+/* ---- the phase ------------------------------------------------------------------------------- */
 
 static void tell_early(Batcher *batcher)
 {
@@ -493,8 +483,7 @@ static void work(void *context)
     finish_drain(batcher);
 }
 
-/* ---- pending sagas that are due
- * -------------------------------------------------------------------- */
+/* ---- pending sagas that are due -------------------------------------------------------------- */
 
 static bool has_room(void *context)
 {
@@ -537,8 +526,7 @@ static void start_claiming(Batcher *batcher)
     batcher->claimer = claimer_new(&claimer);
 }
 
-/* ---- the interface
- * ------------------------------------------------------------------------------------ */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 Batcher *batcher_new(Loop *loop, Directory *directory, const BatcherOptions *options)
 {

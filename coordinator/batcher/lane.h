@@ -8,8 +8,9 @@
  * Three queues, each with a bound on its batches in flight:
  *   fresh   locks with SKIP LOCKED; while its batch is in flight the next one gathers
  *   busy    met a locked account before: locks by waiting, so that a hot account is served in turn,
- * and nobody else waits with them alone   failed twice in company: one transfer per batch, several
- * at once, so that a poison transfer sinks only itself
+ *           and nobody else waits with them
+ *   alone   failed twice in company: one transfer per batch, several at once, so that a poison
+ *           transfer sinks only itself
  */
 #ifndef GIRO_LANE_H
 #define GIRO_LANE_H

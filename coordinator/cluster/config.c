@@ -32,8 +32,7 @@ static bool take_database(const Place *object, ConfigDatabase *database)
     return owner.value == NULL || place_take_string(&owner, DSN_MAX, &database->owner_dsn);
 }
 
-/* ---- shards ------------------------------------------------------------------------------------
- */
+/* ---- shards ---------------------------------------------------------------------------------- */
 
 static bool take_tags(const Place *object, char **ret_tags)
 {
@@ -140,8 +139,7 @@ static bool take_shards(const Place *array, Config *config)
     return true;
 }
 
-/* ---- keyspaces ----------------------------------------------------------------------------------
- */
+/* ---- keyspaces ------------------------------------------------------------------------------- */
 
 /* Bound number i of n is i/n of 2^64. */
 static void split_evenly(ConfigKeyspace *keyspace, size_t count)
@@ -321,8 +319,7 @@ static bool take_keyspaces(const Place *array, Config *config)
     return has_default || place_complain(array, "one keyspace must have the empty prefix");
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static bool take_document(const Place *document, Config *config)
 {

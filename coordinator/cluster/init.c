@@ -7,7 +7,6 @@
 #include "cluster/setup.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void free_sites(Site *sites, size_t count)
 {

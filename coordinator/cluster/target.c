@@ -81,11 +81,6 @@ void target_free(Target *target)
     free(target);
 }
 
-const char *target_name(const Target *target)
-{
-    return target->name;
-}
-
 static void report_failure(Target *target, const PgAnswer *answer)
 {
     if (answer->kind == PG_ERROR)

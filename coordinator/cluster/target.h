@@ -18,8 +18,6 @@ typedef void (*TargetRead)(void *context, const PgRows *rows);
 Target *target_new(Loop *loop, const char *name, const char *dsn, Error *error) ATTR_MUST_USE;
 void target_free(Target *target); /* accepts NULL */
 
-const char *target_name(const Target *target);
-
 /* Runs one statement of the table. params and read may be NULL. */
 bool target_run(Target *target, InitStatement statement, const PgParams *params,
                 Error *error) ATTR_MUST_USE;

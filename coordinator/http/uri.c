@@ -3,17 +3,6 @@
 
 #include <string.h>
 
-static int hex_value(char digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    if (digit >= 'a' && digit <= 'f')
-        return digit - 'a' + 10;
-    if (digit >= 'A' && digit <= 'F')
-        return digit - 'A' + 10;
-    return -1;
-}
-
 /* The decoded copy, NULL if an escape is malformed or stands for NUL. */
 static const char *decode(Arena *arena, const char *text, size_t length, bool form)
 {
@@ -27,8 +16,8 @@ static const char *decode(Arena *arena, const char *text, size_t length, bool fo
             decoded[used++] = text[i];
         else
         {
-            int high = i + 2 < length ? hex_value(text[i + 1]) : -1;
-            int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+            int high = i + 2 < length ? base_hex_value(text[i + 1]) : -1;
+            int low = high >= 0 ? base_hex_value(text[i + 2]) : -1;
             if (low < 0 || high * 16 + low == 0)
                 return NULL;
             decoded[used++] = (char)(high * 16 + low);

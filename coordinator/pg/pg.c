@@ -272,11 +272,6 @@ bool pg_is_open(const Pg *pg)
     return pg->open;
 }
 
-bool pg_is_idle(const Pg *pg)
-{
-    return pg->open && !pg->under_way;
-}
-
 bool pg_is_timed_out(const Pg *pg)
 {
     return pg->timed_out;

@@ -151,7 +151,6 @@ Pg *pg_connect(Loop *loop, const char *dsn, uint64_t deadline_ms, PgConnected co
 void pg_close(Pg *pg);
 
 bool pg_is_open(const Pg *pg);    /* connected, and not known to be lost */
-bool pg_is_idle(const Pg *pg);    /* open, and no group under way */
 int pg_backend_pid(const Pg *pg); /* 0 when not connected */
 
 /* Ends the connection at once, as if it had been lost: a group under way is answered in a later

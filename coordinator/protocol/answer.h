@@ -4,12 +4,13 @@
  *
  * Decided from the kind, the SQLSTATE and the exact command tag, never from message text:
  *   - COMMIT and PREPARE of a failed transaction answer the tag ROLLBACK without an error: not
- * done;
+ *     done;
  *   - a wait for a synchronous standby that was cancelled answers the right tag with a WARNING: the
- * work is visible and may yet vanish in a failover, so it is unknown;
+ *     work is visible and may yet vanish in a failover, so it is unknown;
  *   - a session that is being terminated (57P0x) or breaks (08, 58, XX) at a transaction-ending
- * command may have ended the transaction before: unknown;
+ *     command may have ended the transaction before: unknown;
  *   - no answer: unknown.
+ *
  * The caller has seen to it that a transaction was open (PG_TRANSACTION_OPEN) before it sent the
  * command: a COMMIT without one answers COMMIT.
  */

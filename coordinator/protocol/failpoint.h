@@ -8,7 +8,10 @@
 #ifndef GIRO_FAILPOINT_H
 #define GIRO_FAILPOINT_H
 
-#include "base/error.h"
+#include "base/base.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef enum FailAction
 {

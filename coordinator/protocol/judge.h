@@ -20,8 +20,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MONEY_MAX INT64_C(9007199254740991) /* 2^53-1: exact in every JSON reader */
-
 /* What `lock` said of an account. JUDGE_UNSEEN: it was not asked for. */
 typedef enum JudgePresence
 {

@@ -1,9 +1,7 @@
 /* See protocol.h. */
 #include "protocol/protocol.h"
 
-#include "base/log.h"
 #include "protocol/finisher.h"
-#include "protocol/side.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,8 +138,7 @@ void protocol_ready(Batch *batch)
     loop_wake(batch->protocol->loop);
 }
 
-/* ---- results
- * ----------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* The side whose answer ended the attempt. */
 static const Side *culprit(const Batch *batch)

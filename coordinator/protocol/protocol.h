@@ -30,8 +30,7 @@ void protocol_free(Protocol *protocol); /* accepts NULL; no batch may be in flig
 bool protocol_has_room(const Protocol *protocol);
 size_t protocol_batch_count(const Protocol *protocol);
 
-/* ---- for the stages
- * ---------------------------------------------------------------------------------- */
+/* ---- for the stages -------------------------------------------------------------------------- */
 
 Loop *protocol_loop(const Protocol *protocol);
 Directory *protocol_directory(const Protocol *protocol);

@@ -37,8 +37,7 @@ Stage step_settle(Batch *batch)
     return STAGE_RELEASE;
 }
 
-/* ---- credit
- * ------------------------------------------------------------------------------------------ */
+/* ---- credit ---------------------------------------------------------------------------------- */
 
 /* What was only found is committed all the same: so it is durable before anybody acts on it. */
 static void credit_compose(Side *side)
@@ -64,8 +63,7 @@ void credit_send(Batch *batch)
     side_send_in_transaction(batch->remote, credit_compose, credit_read);
 }
 
-/* ---- close and refund
- * -------------------------------------------------------------------------------- */
+/* ---- close and refund ------------------------------------------------------------------------ */
 
 /* Columns of the participant function settle. */
 enum
@@ -145,8 +143,7 @@ void refund_send(Batch *batch)
     side_send_in_transaction(batch->home, refund_compose, refund_read);
 }
 
-/* ---- cancel
- * ------------------------------------------------------------------------------------------ */
+/* ---- cancel ---------------------------------------------------------------------------------- */
 
 static void tombstone_compose(Side *side)
 {

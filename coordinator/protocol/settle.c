@@ -38,8 +38,7 @@ static void alarm_if_stuck(const Batch *batch, const Side *side)
                   side->sqlstate, side->text);
 }
 
-/* ---- apply
- * ------------------------------------------------------------------------------------------- */
+/* ---- apply ----------------------------------------------------------------------------------- */
 
 static void apply_compose(Side *side)
 {
@@ -72,8 +71,7 @@ Stage apply_settle(Batch *batch)
     return strcmp(remote->sqlstate, "42704") == 0 ? STAGE_LOOK : STAGE_APPLY;
 }
 
-/* ---- look: "does not exist" is answered; who took the leg away, and how did it end?
- * ------------------ */
+/* ---- look: "does not exist" is answered; who took the leg away, and how did it end? ---------- */
 
 /* First the prepared list, then, in a statement of its own, the row: in the other order a COMMIT
  * PREPARED that falls between the two looks like a missing leg (tried). */
@@ -114,8 +112,7 @@ Stage look_settle(Batch *batch)
     return batch->leg_is_prepared ? STAGE_APPLY : STAGE_MISSING;
 }
 
-/* ---- missing: decided "commit", but somebody rolled the leg back
- * ------------------------------------- */
+/* ---- missing: decided "commit", but somebody rolled the leg back ----------------------------- */
 
 static void missing_compose(Side *side)
 {
@@ -147,8 +144,7 @@ Stage missing_settle(Batch *batch)
     return batch->home->outcome == ANSWER_DONE ? STAGE_RELEASE : STAGE_MISSING;
 }
 
-/* ---- ask
- * --------------------------------------------------------------------------------------------- */
+/* ---- ask ------------------------------------------------------------------------------------- */
 
 static void ask_compose(Side *side)
 {
@@ -211,8 +207,7 @@ Stage ask_settle_two_phase(Batch *batch)
     return batch->outcome == BATCH_COMMITTED ? STAGE_APPLY : STAGE_CANCEL;
 }
 
-/* ---- cancel
- * ------------------------------------------------------------------------------------------ */
+/* ---- cancel ---------------------------------------------------------------------------------- */
 
 static bool holds_preparing_backend(const Side *side)
 {

@@ -5,8 +5,6 @@
 #include "protocol/modes.h"
 #include "protocol/protocol.h"
 
-#include <string.h>
-
 enum
 {
     RETRY_FIRST_MS = 20,

@@ -1,7 +1,6 @@
 /* See transfer.h. */
 #include "protocol/transfer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const state_names[TRANSFER_STATE_COUNT] = {

@@ -29,8 +29,7 @@ static size_t recorded_count(const Batch *batch)
     return batch->accepted + batch->refused;
 }
 
-/* ---- acquire: all sessions are at hand before the first lock is taken anywhere
- * ----------------------- */
+/* ---- acquire: all sessions are at hand before the first lock is taken anywhere --------------- */
 
 static Side *side_without_session(Batch *batch)
 {
@@ -54,8 +53,7 @@ Stage acquire_settle(Batch *batch)
     return side_without_session(batch) != NULL ? STAGE_ACQUIRE : STAGE_LOCK;
 }
 
-/* ---- lock: shards ascending; inside a shard partitions, accounts, transfers
- * -------------------------- */
+/* ---- lock: shards ascending; inside a shard partitions, accounts, transfers ------------------ */
 
 static Side *side_without_locks(Batch *batch)
 {
@@ -158,8 +156,7 @@ Stage lock_settle(Batch *batch)
     return side_without_locks(batch) != NULL ? STAGE_LOCK : STAGE_JUDGE;
 }
 
-/* ---- judge
- * ------------------------------------------------------------------------------------------- */
+/* ---- judge ----------------------------------------------------------------------------------- */
 
 static void count_verdicts(Batch *batch)
 {
@@ -205,8 +202,7 @@ Stage judge_settle_two_phase(Batch *batch)
     return batch->accepted > 0 ? STAGE_PREPARE : judge_settle_local(batch);
 }
 
-/* ---- prepare
- * ----------------------------------------------------------------------------------------- */
+/* ---- prepare --------------------------------------------------------------------------------- */
 
 static void prepare_compose(Side *side)
 {
@@ -241,8 +237,7 @@ Stage prepare_settle(Batch *batch)
     }
 }
 
-/* ---- decide
- * ------------------------------------------------------------------------------------------ */
+/* ---- decide ---------------------------------------------------------------------------------- */
 
 /* A batch with nothing to record commits all the same: only so are rows that it found known to be
  * durable (also on a synchronous standby) before a client is told of them. */
@@ -301,8 +296,7 @@ Stage decide_settle_two_phase(Batch *batch)
     return batch->home->outcome == ANSWER_DONE ? STAGE_APPLY : STAGE_ASK;
 }
 
-/* ---- release
- * ----------------------------------------------------------------------------------------- */
+/* ---- release --------------------------------------------------------------------------------- */
 
 static bool is_settled_on_both_sides(const Batch *batch)
 {

@@ -161,17 +161,6 @@ void uuid_format(const uint8_t id[16], char ret_text[UUID_TEXT_MAX + 1])
     *at = '\0';
 }
 
-static int hex_value(char digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    if (digit >= 'a' && digit <= 'f')
-        return digit - 'a' + 10;
-    if (digit >= 'A' && digit <= 'F')
-        return digit - 'A' + 10;
-    return -1;
-}
-
 bool uuid_parse(const char *text, uint8_t ret_id[16])
 {
     uint8_t id[16];
@@ -181,8 +170,8 @@ bool uuid_parse(const char *text, uint8_t ret_id[16])
     {
         if (dash_before(i) && *text++ != '-')
             return false;
-        int high = hex_value(*text++);
-        int low = hex_value(*text++);
+        int high = base_hex_value(*text++);
+        int low = base_hex_value(*text++);
         if (high < 0 || low < 0)
             return false;
         id[i] = (uint8_t)(high << 4 | low);

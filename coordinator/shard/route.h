@@ -13,18 +13,14 @@
 #define GIRO_ROUTE_H
 
 #include "base/base.h"
+#include "base/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum
 {
-    ACCOUNT_ID_MAX = 96,
-    CURRENCY_MAX = 8,
-    IDEMPOTENCY_KEY_MAX = 255,
-    REFERENCE_MAX = 128,
-    NAME_MAX_LENGTH = 40, /* shards, clusters, instances: they become parts of a GID */
-    ROUTE_MAX = 112,      /* the longest: 96-byte segment, zero byte, 8 bytes of hash */
+    ROUTE_MAX = 112, /* the longest: 96-byte segment, zero byte, 8 bytes of hash */
     UUID_TEXT_MAX = 36,
 };
 

@@ -7,8 +7,6 @@
  */
 #include "shard/session.h"
 
-#include "base/log.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,11 +217,6 @@ void session_take(Session *session)
 }
 
 /* ---- what the holder may ask ----------------------------------------------------------------- */
-
-Shard *session_shard(const Session *session)
-{
-    return session->shard;
-}
 
 int session_backend_pid(const Session *session)
 {

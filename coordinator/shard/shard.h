@@ -60,7 +60,7 @@ int shard_ordinal(const Shard *shard);
 bool shard_is_usable(const Shard *shard);
 /* Why it is not usable, for people; "" while it is. Lent. */
 const char *shard_trouble(const Shard *shard);
-/* Marks the shard suspect until a ping is answered; called by whoever sees a stage deadline missed.
+/* Marks the shard suspect until a probe succeeds; called by whoever sees a stage deadline missed.
  */
 void shard_suspect(Shard *shard, const char *why);
 
@@ -96,7 +96,6 @@ void shard_give_up(Shard *shard, ShardWaiter *waiter);
  * group under way or a transaction is rolled back first, or closed if it is lost. */
 void session_release(Session *session);
 
-Shard *session_shard(const Session *session);
 int session_backend_pid(const Session *session);
 /* When the backend started, microseconds since the Unix epoch; with the pid it names the backend.
  */

@@ -1,9 +1,10 @@
 -- The functions of the directory: what coordinators may read (read_*), what `girod init` sets up
 -- (setup_*: the owner only), and check_cover.
 --
--- setup_* functions are idempotent: what stands as asked is left alone, what is absent is added, and
--- GR010 says what stands differently. Each raises cluster.version if it changed what coordinators
--- read. They lock the single row of cluster first, so that two set-ups go one after the other.
+-- setup_* functions are idempotent: what stands as asked is left alone, what is absent is added,
+-- and GR010 says what stands differently. Each raises cluster.version if it changed what
+-- coordinators read. They lock the single row of cluster first, so that two set-ups go one after
+-- the other.
 
 create function giro_directory.read_cluster()
 returns table (name text, format_version int, version bigint)

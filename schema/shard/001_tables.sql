@@ -8,8 +8,8 @@
 -- late message of a dead coordinator must always meet the row that answers it.
 --
 -- Text keys are collated "C", so that every coordinator and every shard sort and lock alike. Money
--- is bigint within ±(2^53-1), sums are numeric. There are no foreign keys: rows of one transfer live
--- on several shards, and inside a shard the functions write both sides in one transaction.
+-- is bigint within ±(2^53-1), sums are numeric. There are no foreign keys: rows of one transfer
+-- live on several shards, and inside a shard the functions write both sides in one transaction.
 
 create schema giro;
 
@@ -164,7 +164,8 @@ create table giro.transfers
 )
 with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 
--- What is due towards a shard, what is in transit from an account, and what needs a person: all small.
+-- What is due towards a shard, what is in transit from an account, and what needs a person: all
+-- small.
 create index transfers_due on giro.transfers (remote, next_attempt_at) where state = 'pending';
 create index transfers_in_transit on giro.transfers (debit_account) where state = 'pending';
 create index transfers_need_attention on giro.transfers (created_at) where attention is not null;

@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum
 {
     NAMES_TRIED_MAX = 400,
     KEYS = 64,
+    REPEATS_MAX = 150,
+    REPEAT_PAUSE_US = 100000,
 };
 
 static void create(Client *client, const char *name, bool limited, Response *ret_response)
@@ -64,6 +67,13 @@ void bank_open(Client *client, int shard, int64_t balance, AccountName ret_name)
     bank_expect(client, &funding, 201, NULL, NULL);
 }
 
+void bank_open_many(Client *client, int shard, int64_t balance, AccountName *ret_names,
+                    size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bank_open(client, shard, balance, ret_names[i]);
+}
+
 int64_t bank_balance(Client *client, const char *account)
 {
     char path[160];
@@ -74,6 +84,13 @@ int64_t bank_balance(Client *client, const char *account)
     int64_t balance = response_integer(&response, "balance");
     response_done(&response);
     return balance;
+}
+
+void bank_await_balance(Client *client, const char *account, int64_t balance)
+{
+    for (int i = 0; i < REPEATS_MAX && bank_balance(client, account) != balance; i++)
+        usleep(REPEAT_PAUSE_US);
+    assert_int_equal(bank_balance(client, account), balance);
 }
 
 char *bank_body(const Payment *payment)
@@ -108,6 +125,23 @@ void bank_expect(Client *client, const Payment *payment, int status, const char 
         const char *field = status < 300 ? "id" : "transfer_id";
         snprintf(ret_id, UUID_TEXT_MAX + 1, "%s", response_string(&response, field));
     }
+    response_done(&response);
+}
+
+void bank_pay_finally(Client *client, const Payment *payment)
+{
+    Response response;
+    bank_pay(client, payment, &response);
+    for (int i = 0; i < REPEATS_MAX && response.status != 200 && response.status != 201; i++)
+    {
+        check(response.status == 0 || response.status == 429 || response.status == 503, "%s: %d %s",
+              payment->key, response.status, response.body);
+        response_done(&response);
+        usleep(REPEAT_PAUSE_US);
+        bank_pay(client, payment, &response);
+    }
+    check(response.status == 200 || response.status == 201, "%s: %d %s", payment->key,
+          response.status, response.body);
     response_done(&response);
 }
 

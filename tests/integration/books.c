@@ -43,8 +43,7 @@ static void find(Findings *findings, const char *format, ...)
     findings->count++;
 }
 
-/* ---- one shard at a time ----------------------------------------------------------------------
- */
+/* ---- one shard at a time --------------------------------------------------------------------- */
 
 typedef struct ShardCheck
 {
@@ -103,8 +102,7 @@ static void check_log(const Cluster *cluster, int database, Findings *findings)
     fclose(file);
 }
 
-/* ---- transfers over all shards -----------------------------------------------------------------
- */
+/* ---- transfers over all shards --------------------------------------------------------------- */
 
 /* What one shard knows of a transfer, and, added up, what all know. */
 typedef struct Legs
@@ -297,8 +295,7 @@ static void check_transit(const Cluster *cluster, int64_t in_transit, Findings *
     }
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void check_all(const Cluster *cluster, Findings *findings)
 {

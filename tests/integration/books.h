@@ -3,7 +3,7 @@
  * every test.
  *
  *   1. On every shard, per currency: balances + clearing = 0. Over all shards the sum of clearing
- * is what pending transfers hold.
+ *      is what pending transfers hold.
  *   2. Per account: the balance is the sum of its entries, their seq is 1 … version without gaps,
  *      and each entry's balance follows from the one before it.
  *   3. Per transfer: one home; posted has one debit and one credit of its amount on the accounts it

@@ -5,20 +5,16 @@
  *
  * Crashes are here as far as a dead coordinator leaves no prepared leg behind.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "protocol/stage.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum
 {
     PLACES_MAX = 64,
-    REPEATS_MAX = 60,
     REPEAT_PAUSE_US = 100000,
     PAUSE_MS = 300,
     AMOUNT = 3,
@@ -53,32 +49,15 @@ static void note_place(void *context, const char *mode, const char *stage, const
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){.shards = 2});
-    client = client_new(cluster_url(cluster, 1));
+    fixture_start(&(ClusterOptions){.shards = 2}, &cluster, &client);
     stage_visit_places(note_place, NULL);
     return 0;
 }
 
 static int stop(void **state)
 {
-    (void)state;
     print_message("%zu fault cells\n", cells);
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static void arm(const char *name, const char *action)
-{
-    char path[128];
-    char body[128];
-    Response response;
-    snprintf(path, sizeof path, "/v1/failpoints/%s", name);
-    snprintf(body, sizeof body, "{\"action\":\"%s\",\"count\":1,\"ms\":%d}", action, PAUSE_MS);
-    client_call(client, &(Request){.method = "PUT", .path = path, .body = body}, &response);
-    check(response.status >= 200 && response.status < 300, "%s: %d %s", name, response.status,
-          response.body);
-    response_done(&response);
+    return fixture_stop(state);
 }
 
 /* How often it can still strike; 0 when it has been used up. */
@@ -93,34 +72,17 @@ static int64_t left(const char *name)
     return count;
 }
 
-/* Pays, and repeats under the same key as long as the answer says so. */
-static void pay_finally(const Payment *payment, int first_status)
+/* Pays until it is posted, and once more. */
+static void pay_finally(const Payment *payment)
 {
-    Response response;
-    bank_pay(client, payment, &response);
-    if (first_status != 0)
-        response_expect(&response, first_status, NULL);
-    for (int i = 0; i < REPEATS_MAX && response.status != 200 && response.status != 201; i++)
-    {
-        check(response.status == 0 || response.status == 429 || response.status == 503, "%s: %d %s",
-              payment->key, response.status, response.body);
-        response_done(&response);
-        usleep(REPEAT_PAUSE_US);
-        bank_pay(client, payment, &response);
-    }
-    check(response.status == 200 || response.status == 201, "%s: %d %s", payment->key,
-          response.status, response.body);
-    response_done(&response);
+    bank_pay_finally(client, payment);
     bank_expect(client, payment, 200, NULL, NULL);
 }
 
 static void check_moved_once(const Payment *payment, int64_t debit, int64_t credit)
 {
-    /* The credit may become visible a little later than the answer. */
-    for (int i = 0; i < 50 && bank_balance(client, payment->credit) == credit; i++)
-        usleep(REPEAT_PAUSE_US);
     assert_int_equal(bank_balance(client, payment->debit), debit - payment->amount);
-    assert_int_equal(bank_balance(client, payment->credit), credit + payment->amount);
+    bank_await_balance(client, payment->credit, credit + payment->amount);
 }
 
 /* The fault without which a stage is not reached; NULL if it always is. */
@@ -157,13 +119,13 @@ static void run_cell(const Place *place, const char *point, const char *action)
     bank_open(client, local ? 1 : 2, 10, b);
     const char *cause = way_to(place, cause_name);
     if (cause != NULL)
-        arm(cause, "error");
-    arm(name, action);
+        fixture_arm(cause, "error", 0);
+    fixture_arm(name, action, PAUSE_MS);
     Payment payment = {a, b, AMOUNT, bank_key()};
     /* The home has the lower and, next, the higher ordinal. */
     if (!local && cells % 2 == 1)
         payment = (Payment){b, a, AMOUNT, payment.key};
-    pay_finally(&payment, 0);
+    pay_finally(&payment);
     check_moved_once(&payment, 10, 10);
     for (int i = 0; i < 50 && left(name) > 0; i++)
         usleep(REPEAT_PAUSE_US);
@@ -181,7 +143,6 @@ static void run_cells(const char *action)
         for (size_t point = 0; point < ARRAY_LENGTH(points); point++)
             run_cell(&places[i], points[point], action);
     }
-    books_check(cluster);
 }
 
 static void a_cut_connection_at_every_stage_moves_the_money_once(void **state)
@@ -228,28 +189,27 @@ static void a_crash_that_leaves_no_leg_is_settled_by_repeating_the_request(void 
             bank_open(client, 1, 10, a);
             bank_open(client, strcmp(places[i].mode, "local") == 0 ? 1 : 2, 10, b);
             Payment payment = {a, b, AMOUNT, bank_key()};
-            arm(name, "crash");
+            fixture_arm(name, "crash", 0);
             Response response;
             bank_pay(client, &payment, &response);
             check(response.status == 0, "%s: answered %d", name, response.status);
             response_done(&response);
             assert_true(cluster_await_girod_end(cluster, 1, 5000));
             cluster_up(cluster);
-            pay_finally(&payment, 0);
+            pay_finally(&payment);
             check_moved_once(&payment, 10, 10);
             cells++;
         }
     }
-    books_check(cluster);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_connection_at_every_stage_moves_the_money_once),
-        cmocka_unit_test(an_error_at_every_stage_moves_the_money_once),
-        cmocka_unit_test(a_pause_at_every_stage_moves_the_money_once),
-        cmocka_unit_test(a_crash_that_leaves_no_leg_is_settled_by_repeating_the_request),
+        with_books(a_cut_connection_at_every_stage_moves_the_money_once),
+        with_books(an_error_at_every_stage_moves_the_money_once),
+        with_books(a_pause_at_every_stage_moves_the_money_once),
+        with_books(a_crash_that_leaves_no_leg_is_settled_by_repeating_the_request),
     };
     return cmocka_run_group_tests_name("faults", tests, start, stop);
 }

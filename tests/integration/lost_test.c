@@ -3,11 +3,8 @@
  * message, cuts before or after it, or delays it. Whatever happened on the server, the client's
  * repeats lead to one transfer.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,8 +13,6 @@ enum
 {
     HOME = 1,
     REMOTE = 2,
-    REPEATS_MAX = 150,
-    REPEAT_PAUSE_US = 100000,
 };
 
 static Cluster *cluster;
@@ -26,53 +21,18 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){.shards = 2, .proxied = true});
-    client = client_new(cluster_url(cluster, 1));
+    fixture_start(&(ClusterOptions){.shards = 2, .proxied = true}, &cluster, &client);
     return 0;
 }
 
-static int stop(void **state)
+static int mend_and_check_books(void **state)
 {
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
     for (int shard = HOME; shard <= REMOTE; shard++)
     {
         proxy_set_rule(cluster_proxy(cluster, shard), NULL);
         proxy_set_black_hole(cluster_proxy(cluster, shard), false);
     }
-    books_check(cluster);
-    return 0;
-}
-
-static void pay_until_final(const Payment *payment)
-{
-    Response response;
-    bank_pay(client, payment, &response);
-    for (int i = 0; i < REPEATS_MAX && response.status != 200 && response.status != 201; i++)
-    {
-        check(response.status == 429 || response.status == 503, "%d %s", response.status,
-              response.body);
-        response_done(&response);
-        usleep(REPEAT_PAUSE_US);
-        bank_pay(client, payment, &response);
-    }
-    check(response.status == 200 || response.status == 201, "%d %s", response.status,
-          response.body);
-    response_done(&response);
-}
-
-static void await_balance(const char *account, int64_t balance)
-{
-    for (int i = 0; i < REPEATS_MAX && bank_balance(client, account) != balance; i++)
-        usleep(REPEAT_PAUSE_US);
-    assert_int_equal(bank_balance(client, account), balance);
+    return fixture_check_books(state);
 }
 
 typedef struct Loss
@@ -98,13 +58,13 @@ static void pay_through(const Loss *loss)
                       .ms = 400};
     proxy_set_rule(proxy, &rule);
     Payment payment = {a, b, 4, bank_key()};
-    pay_until_final(&payment);
+    bank_pay_finally(client, &payment);
     check(proxy_hits(proxy) == 1, "the rule for %s was applied %d times",
           loss->statement != NULL ? loss->statement : loss->tag, proxy_hits(proxy));
     proxy_set_rule(proxy, NULL);
     bank_expect(client, &payment, 200, NULL, NULL);
-    await_balance(a, 6);
-    await_balance(b, 4);
+    bank_await_balance(client, a, 6);
+    bank_await_balance(client, b, 4);
 }
 
 static void a_lost_reply_to_every_statement_moves_the_money_once(void **state)
@@ -170,9 +130,9 @@ static void a_home_lost_at_the_decision_leaves_the_outcome_unknown_until_it_is_b
     response_done(&response);
     free(body);
     proxy_set_rule(proxy, NULL);
-    pay_until_final(&(Payment){a, b, 4, key});
-    await_balance(a, 6);
-    await_balance(b, 4);
+    bank_pay_finally(client, &(Payment){a, b, 4, key});
+    bank_await_balance(client, a, 6);
+    bank_await_balance(client, b, 4);
 }
 
 /* A shard that swallows everything is suspect after one deadline; the others go on. */
@@ -201,20 +161,20 @@ static void a_black_hole_delays_only_its_own_transfers(void **state)
     }
     bank_expect(client, &(Payment){a, near, 1, bank_key()}, 201, NULL, NULL);
     proxy_set_black_hole(proxy, false);
-    pay_until_final(&(Payment){a, far, 1, key});
-    await_balance(a, 8);
-    await_balance(far, 1);
+    bank_pay_finally(client, &(Payment){a, far, 1, key});
+    bank_await_balance(client, a, 8);
+    bank_await_balance(client, far, 1);
 }
 
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
+#define mended(test) cmocka_unit_test_teardown(test, mend_and_check_books)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        with_books(a_lost_reply_to_every_statement_moves_the_money_once),
-        with_books(a_cut_before_or_after_every_statement_moves_the_money_once),
-        with_books(a_home_lost_at_the_decision_leaves_the_outcome_unknown_until_it_is_back),
-        with_books(a_black_hole_delays_only_its_own_transfers),
+        mended(a_lost_reply_to_every_statement_moves_the_money_once),
+        mended(a_cut_before_or_after_every_statement_moves_the_money_once),
+        mended(a_home_lost_at_the_decision_leaves_the_outcome_unknown_until_it_is_back),
+        mended(a_black_hole_delays_only_its_own_transfers),
     };
-    return cmocka_run_group_tests_name("lost", tests, start, stop);
+    return cmocka_run_group_tests_name("lost", tests, start, fixture_stop);
 }

@@ -3,9 +3,7 @@
  * home's COMMIT is sent, COMMIT PREPARED is sent after that COMMIT has completed, and no client is
  * told before.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "sql.h"
 
 #include <stdio.h>
@@ -26,8 +24,7 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){.shards = 2});
-    client = client_new(cluster_url(cluster, 1));
+    fixture_start(&(ClusterOptions){.shards = 2}, &cluster, &client);
     for (int shard = 1; shard <= 2; shard++)
     {
         sql_run(cluster_dsn(cluster, shard), "alter system set log_statement = 'all'");
@@ -35,14 +32,6 @@ static int start(void **state)
         sql_run(cluster_dsn(cluster, shard), "select pg_reload_conf()");
     }
     sleep(1);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
     return 0;
 }
 
@@ -139,7 +128,6 @@ static void prepare_decide_apply_answer_in_this_order(void **state)
         free(home_log);
         free(remote_log);
     }
-    books_check(cluster);
 }
 
 /* With a pause at each hinge the times differ by more than the log's resolution. */
@@ -157,18 +145,7 @@ static void each_step_waits_for_the_answer_of_the_one_before(void **state)
     bank_open(client, 1, 10, a);
     bank_open(client, 2, 0, b);
     for (size_t i = 0; i < ARRAY_LENGTH(hinges); i++)
-    {
-        char path[128];
-        Response response;
-        snprintf(path, sizeof path, "/v1/failpoints/%s", hinges[i]);
-        client_call(client,
-                    &(Request){.method = "PUT",
-                               .path = path,
-                               .body = "{\"action\":\"pause\",\"count\":1,\"ms\":200}"},
-                    &response);
-        check(response.status < 300 && response.status >= 200, "%d", response.status);
-        response_done(&response);
-    }
+        fixture_arm(hinges[i], "pause", 200);
     for (int shard = 1; shard <= 2; shard++)
         free(read_from(cluster_postgres_log(cluster, shard), &offsets[shard]));
     bank_expect(client, &(Payment){a, b, 1, bank_key()}, 201, NULL, NULL);
@@ -184,14 +161,13 @@ static void each_step_waits_for_the_answer_of_the_one_before(void **state)
     check(strcmp(committed, sent) < 0, "applied at %s, decided at %s", sent, committed);
     free(home_log);
     free(remote_log);
-    books_check(cluster);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prepare_decide_apply_answer_in_this_order),
-        cmocka_unit_test(each_step_waits_for_the_answer_of_the_one_before),
+        with_books(prepare_decide_apply_answer_in_this_order),
+        with_books(each_step_waits_for_the_answer_of_the_one_before),
     };
-    return cmocka_run_group_tests_name("order", tests, start, stop);
+    return cmocka_run_group_tests_name("order", tests, start, fixture_stop);
 }

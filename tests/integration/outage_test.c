@@ -2,10 +2,9 @@
  * Things that die, leave or meddle while a coordinator lives: shards, sessions, the directory,
  * clients, a trigger, a DBA.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "sql.h"
+#include "stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,155 +27,40 @@ static AccountName accounts[SHARDS][PER_SHARD];
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){.shards = SHARDS});
-    client = client_new(cluster_url(cluster, 1));
+    fixture_start(&(ClusterOptions){.shards = SHARDS}, &cluster, &client);
     for (int shard = 0; shard < SHARDS; shard++)
-    {
-        for (int i = 0; i < PER_SHARD; i++)
-            bank_open(client, shard + 1, 100000, accounts[shard][i]);
-    }
+        bank_open_many(client, shard + 1, 100000, accounts[shard], PER_SHARD);
     return 0;
 }
 
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
-    books_check(cluster);
-    return 0;
-}
-
-/* ---- a stream whose answers are remembered
- * -------------------------------------------------------- */
-
-typedef struct Stream
-{
-    const char *name;
-    char *bodies[STREAM_TOTAL];
-    char keys[STREAM_TOTAL][32];
-    char ids[STREAM_TOTAL][UUID_TEXT_MAX + 1]; /* of those answered 201 */
-    int statuses[STREAM_TOTAL];
-    size_t answered;
-    void (*at)(size_t answered);
-} Stream;
-
-static Payment payment_of(const Stream *stream, size_t index)
+static Payment pick(size_t index)
 {
     size_t from = index % SHARDS;
-    return (Payment){accounts[from][(index / SHARDS) % PER_SHARD],
-                     accounts[(from + 1 + index / 2 % 2) % SHARDS][(index / 5) % PER_SHARD], 1,
-                     stream->keys[index]};
+    size_t to = (from + 1 + index / 2 % 2) % SHARDS;
+    return (Payment){.debit = accounts[from][(index / SHARDS) % PER_SHARD],
+                     .credit = accounts[to][(index / 5) % PER_SHARD],
+                     .amount = 1};
 }
 
-static void make(void *context, size_t index, Request *ret_request)
+/* Sends a stream while `trouble` happens, then mends it (NULL: nothing to mend) and repeats
+ * the stream: whatever was told stands. */
+static void run_through(const char *name, void (*trouble)(size_t answered), void (*mend)(void))
 {
-    Stream *stream = context;
-    snprintf(stream->keys[index], sizeof stream->keys[index], "%s-%zu", stream->name, index);
-    Payment payment = payment_of(stream, index);
-    stream->bodies[index] = bank_body(&payment);
-    *ret_request = (Request){
-        .path = "/v1/transfers", .body = stream->bodies[index], .key = stream->keys[index]};
+    Stream stream = {.name = name,
+                     .clients = STREAM_CLIENTS,
+                     .total = STREAM_TOTAL,
+                     .pick = pick,
+                     .at = trouble};
+    stream_run(client, &stream);
+    assert_true(stream.posted > 0);
+    assert_int_equal(stream.refused, 0);
+    if (mend != NULL)
+        mend();
+    stream_repeat(client, &stream);
+    stream_done(&stream);
 }
 
-static void note(void *context, size_t index, const Response *response)
-{
-    Stream *stream = context;
-    free(stream->bodies[index]);
-    stream->statuses[index] = response->status;
-    if (response->status == 201)
-        snprintf(stream->ids[index], sizeof stream->ids[index], "%s",
-                 response_string(response, "id"));
-    else
-        check(response->status == 0 || response->status == 429 || response->status == 503, "%d %s",
-              response->status, response->body);
-    stream->answered++;
-    if (stream->at != NULL)
-        stream->at(stream->answered);
-}
-
-static void run(Stream *stream, const char *name, void (*at)(size_t answered))
-{
-    memset(stream, 0, sizeof *stream);
-    stream->name = name;
-    stream->at = at;
-    ClientLoop loop = {STREAM_CLIENTS, STREAM_TOTAL, make, note, stream};
-    client_run_loop(client, &loop);
-}
-
-/* Repeats of a stream's requests, in rounds, until all have a final answer. */
-typedef struct Repeats
-{
-    const Stream *stream;
-    size_t wanting[STREAM_TOTAL];
-    size_t count;
-    char *bodies[STREAM_TOTAL];
-    bool final[STREAM_TOTAL];
-} Repeats;
-
-static void make_repeat(void *context, size_t place, Request *ret_request)
-{
-    Repeats *repeats = context;
-    size_t index = repeats->wanting[place];
-    Payment payment = payment_of(repeats->stream, index);
-    repeats->bodies[index] = bank_body(&payment);
-    *ret_request =
-        (Request){.path = "/v1/transfers", .body = repeats->bodies[index], .key = payment.key};
-}
-
-/* What was answered "posted" is the same transfer now. */
-static void note_repeat(void *context, size_t place, const Response *response)
-{
-    Repeats *repeats = context;
-    const Stream *stream = repeats->stream;
-    size_t index = repeats->wanting[place];
-    free(repeats->bodies[index]);
-    repeats->final[index] = response->status == 200 || response->status == 201;
-    if (!repeats->final[index])
-        check(response->status == 429 || response->status == 503, "%s: %d %s", stream->keys[index],
-              response->status, response->body);
-    else if (stream->statuses[index] == 201)
-    {
-        assert_int_equal(response->status, 200);
-        assert_string_equal(response_string(response, "id"), stream->ids[index]);
-    }
-}
-
-static void repeat_all(const Stream *stream)
-{
-    static Repeats repeats;
-    size_t posted = 0;
-    memset(&repeats, 0, sizeof repeats);
-    repeats.stream = stream;
-    for (int round = 0; round < 100; round++)
-    {
-        repeats.count = 0;
-        for (size_t i = 0; i < STREAM_TOTAL; i++)
-        {
-            if (!repeats.final[i])
-                repeats.wanting[repeats.count++] = i;
-        }
-        if (repeats.count == 0)
-            break;
-        usleep(round == 0 ? 0 : PAUSE_US);
-        ClientLoop loop = {STREAM_CLIENTS, repeats.count, make_repeat, note_repeat, &repeats};
-        client_run_loop(client, &loop);
-    }
-    assert_int_equal(repeats.count, 0);
-    for (size_t i = 0; i < STREAM_TOTAL; i++)
-        posted += stream->statuses[i] == 201;
-    print_message("%s: %zu of %d were posted at first\n", stream->name, posted, STREAM_TOTAL);
-    assert_true(posted > 0);
-}
-
-/* ---- shards and sessions
- * --------------------------------------------------------------------------- */
+/* ---- shards and sessions --------------------------------------------------------------------- */
 
 static void kill_a_shard(size_t answered)
 {
@@ -188,10 +72,8 @@ static void kill_a_shard(size_t answered)
 
 static void a_shard_killed_under_load_loses_nothing(void **state)
 {
-    static Stream stream;
     (void)state;
-    run(&stream, "killed", kill_a_shard);
-    repeat_all(&stream);
+    run_through("killed", kill_a_shard, NULL);
 }
 
 static void stop_a_shard(size_t answered)
@@ -204,10 +86,8 @@ static void stop_a_shard(size_t answered)
 
 static void a_shard_paused_under_load_loses_nothing(void **state)
 {
-    static Stream stream;
     (void)state;
-    run(&stream, "paused", stop_a_shard);
-    repeat_all(&stream);
+    run_through("paused", stop_a_shard, NULL);
 }
 
 static void end_all_sessions(size_t answered)
@@ -222,10 +102,8 @@ static void end_all_sessions(size_t answered)
 
 static void sessions_terminated_under_load_are_made_anew_with_all_their_settings(void **state)
 {
-    static Stream stream;
     (void)state;
-    run(&stream, "terminated", end_all_sessions);
-    repeat_all(&stream);
+    run_through("terminated", end_all_sessions, NULL);
 }
 
 static void money_moves_while_the_directory_is_down(void **state)
@@ -236,8 +114,7 @@ static void money_moves_while_the_directory_is_down(void **state)
     cluster_start_postgres(cluster);
 }
 
-/* ---- clients and signals
- * ---------------------------------------------------------------------------- */
+/* ---- clients and signals --------------------------------------------------------------------- */
 
 static void clients_that_leave_early_harm_nobody(void **state)
 {
@@ -271,21 +148,22 @@ static void terminate_girod(size_t answered)
         cluster_signal_girod(cluster, 1, SIGTERM);
 }
 
-static void sigterm_answers_what_is_in_flight_and_leaves_nothing_behind(void **state)
+static void await_a_clean_end(void)
 {
-    static Stream stream;
-    (void)state;
-    run(&stream, "drained", terminate_girod);
     assert_true(cluster_await_girod_end(cluster, 1, 10000));
     for (int shard = 1; shard <= SHARDS; shard++)
         assert_int_equal(
             sql_integer(cluster_dsn(cluster, shard), "select count(*) from pg_prepared_xacts"), 0);
     cluster_up(cluster);
-    repeat_all(&stream);
 }
 
-/* ---- meddling
- * ---------------------------------------------------------------------------------------- */
+static void sigterm_answers_what_is_in_flight_and_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    run_through("drained", terminate_girod, await_a_clean_end);
+}
+
+/* ---- meddling -------------------------------------------------------------------------------- */
 
 static void a_poison_transfer_sinks_only_itself(void **state)
 {
@@ -338,12 +216,7 @@ static void a_leg_rolled_back_by_hand_is_never_called_done(void **state)
     (void)state;
     bank_open(client, 1, 10, a);
     bank_open(client, 2, 0, b);
-    client_call(client,
-                &(Request){.method = "PUT",
-                           .path = "/v1/failpoints/2pc.apply.remote.before",
-                           .body = "{\"action\":\"pause\",\"count\":1,\"ms\":1500}"},
-                &response);
-    response_done(&response);
+    fixture_arm("2pc.apply.remote.before", "pause", 1500);
     bank_expect(client, &(Payment){a, b, 4, bank_key()}, 201, NULL, id);
     SqlRows *rows = sql_rows(cluster_dsn(cluster, 2), "select gid from pg_prepared_xacts");
     assert_int_equal(sql_row_count(rows), 1);
@@ -365,8 +238,6 @@ static void a_leg_rolled_back_by_hand_is_never_called_done(void **state)
     fail_msg("nobody was told of the missing leg");
 }
 
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,5 +250,5 @@ int main(void)
         with_books(a_poison_transfer_sinks_only_itself),
         cmocka_unit_test(a_leg_rolled_back_by_hand_is_never_called_done),
     };
-    return cmocka_run_group_tests_name("outage", tests, start, stop);
+    return cmocka_run_group_tests_name("outage", tests, start, fixture_stop);
 }

@@ -58,8 +58,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- plans ------------------------------------------------------------------------------------
- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* A DSN with one setting replaced. */
 static void replace_setting(char dsn[DSN_MAX], const char *name, const char *value)
@@ -172,8 +171,7 @@ static void fingerprint(const Cluster *cluster, char ret_hash[128])
     assert_int_equal(status, 0);
 }
 
-/* ---- repeating --------------------------------------------------------------------------------
- */
+/* ---- repeating ------------------------------------------------------------------------------- */
 
 static void a_second_init_changes_nothing(void **state)
 {
@@ -252,8 +250,7 @@ static void keyspaces_of_all_kinds_are_split_as_described(void **state)
         sql_is(plan.places[0].owner_dsn, "0", "select count(*) from giro_directory.check_cover()"));
 }
 
-/* ---- rights -----------------------------------------------------------------------------------
- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 static void the_coordinators_role_may_execute_and_nothing_else(void **state)
 {
@@ -363,8 +360,7 @@ static void a_server_that_is_down_is_reported(void **state)
     expect_refusal(cluster, &plan, "shard-2: cannot connect");
 }
 
-/* ---- settings ---------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static void restart_postgres(const Cluster *cluster, int database)
 {
@@ -422,8 +418,7 @@ static void settings_that_lose_writes_are_refused_unless_allowed(void **state)
     expect_ready(cluster, &plan);
 }
 
-/* ---- identity ---------------------------------------------------------------------------------
- */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 static void a_shard_of_another_cluster_is_refused(void **state)
 {
@@ -477,8 +472,7 @@ static void another_server_in_a_shards_place_is_refused(void **state)
     expect_refusal(cluster, &plan, "shard shard-2 is the Postgres cluster with system identifier");
 }
 
-/* ---- a changed description --------------------------------------------------------------------
- */
+/* ---- a changed description ------------------------------------------------------------------- */
 
 static void what_stands_cannot_be_left_out_or_contradicted(void **state)
 {
@@ -520,8 +514,7 @@ static void a_shard_and_a_new_address_can_be_added(void **state)
                        " where name = 'shard-2'"));
 }
 
-/* ---- up and down ------------------------------------------------------------------------------
- */
+/* ---- up and down ----------------------------------------------------------------------------- */
 
 static void up_finds_everything_again_after_all_was_killed(void **state)
 {

@@ -1,9 +1,7 @@
 /*
  * The transfer contract of the API, on real shards: what is answered, what is stored, what moves.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "sql.h"
 
 #include <stdio.h>
@@ -16,23 +14,7 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){0});
-    client = client_new(cluster_url(cluster, 1));
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
-    books_check(cluster);
+    fixture_start(&(ClusterOptions){0}, &cluster, &client);
     return 0;
 }
 
@@ -42,8 +24,22 @@ static void post_transfer(const char *body, const char *key, Response *ret_respo
     client_call(client, &request, ret_response);
 }
 
-/* ---- posted
- * -------------------------------------------------------------------------------------- */
+static void post_expect(const char *body, const char *key, int status, const char *code)
+{
+    Response response;
+    post_transfer(body, key, &response);
+    response_expect(&response, status, code);
+    response_done(&response);
+}
+
+/* Gets what must be there. */
+static void get(const char *path, Response *ret_response)
+{
+    client_call(client, &(Request){.path = path}, ret_response);
+    response_expect(ret_response, 200, NULL);
+}
+
+/* ---- posted ---------------------------------------------------------------------------------- */
 
 static void posts_inside_a_shard_as_local(void **state)
 {
@@ -99,20 +95,17 @@ static void shows_a_transfer_by_id_and_by_key(void **state)
     const char *key = bank_key();
     bank_expect(client, &(Payment){a, b, 30, key}, 201, NULL, id);
     snprintf(path, sizeof path, "/v1/transfers/%s", id);
-    client_call(client, &(Request){.path = path}, &response);
-    response_expect(&response, 200, NULL);
+    get(path, &response);
     assert_string_equal(response_string(&response, "idempotency_key"), key);
     assert_string_equal(response_string(&response, "credit_account"), b);
     assert_int_equal(response_integer(&response, "amount"), 30);
     response_done(&response);
     snprintf(path, sizeof path, "/v1/transfers?debit_account=%s&idempotency_key=%s", a, key);
-    client_call(client, &(Request){.path = path}, &response);
-    response_expect(&response, 200, NULL);
+    get(path, &response);
     assert_string_equal(response_string(&response, "items.0.id"), id);
     response_done(&response);
     snprintf(path, sizeof path, "/v1/transfers?debit_account=%s&idempotency_key=never", a);
-    client_call(client, &(Request){.path = path}, &response);
-    response_expect(&response, 200, NULL);
+    get(path, &response);
     assert_null(response_value(&response, "items.0"));
     response_done(&response);
     client_call(client, &(Request){.path = "/v1/transfers/00000000-0000-8000-8000-000000000000"},
@@ -142,8 +135,7 @@ static void keeps_reference_and_metadata(void **state)
     response_done(&response);
 }
 
-/* ---- keys
- * ---------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void replays_the_stored_answer_for_a_known_key(void **state)
 {
@@ -307,8 +299,7 @@ static void rivals_of_a_key_make_one_transfer(void **state)
     assert_int_equal(posted, 1);
 }
 
-/* ---- refused
- * ------------------------------------------------------------------------------------- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void change_account(const char *account, const char *fields)
 {
@@ -360,7 +351,6 @@ static void refuses_other_currencies(void **state)
     AccountName a;
     AccountName b;
     char body[300];
-    Response response;
     (void)state;
     bank_open(client, 1, 100, a);
     bank_open(client, 2, 0, b);
@@ -368,9 +358,7 @@ static void refuses_other_currencies(void **state)
         body, sizeof body,
         "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"amount\":1,\"currency\":\"USD\"}", a,
         b);
-    post_transfer(body, bank_key(), &response);
-    response_expect(&response, 422, "currency-mismatch");
-    response_done(&response);
+    post_expect(body, bank_key(), 422, "currency-mismatch");
 }
 
 static void refuses_to_leave_the_range_of_balances(void **state)
@@ -405,14 +393,12 @@ static void says_what_is_in_a_refusal(void **state)
     assert_false(json_as_bool(response_value(&response, "retryable")));
     snprintf(path, sizeof path, "/v1/transfers/%s", response_string(&response, "transfer_id"));
     response_done(&response);
-    client_call(client, &(Request){.path = path}, &response);
-    response_expect(&response, 200, NULL);
+    get(path, &response);
     assert_string_equal(response_string(&response, "refusal.code"), "insufficient-funds");
     response_done(&response);
 }
 
-/* ---- wrong requests
- * ------------------------------------------------------------------------------ */
+/* ---- wrong requests -------------------------------------------------------------------------- */
 
 typedef struct WrongCase
 {
@@ -451,13 +437,10 @@ static void wrong_amounts_and_bodies_consume_no_key(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
     {
         char body[512];
-        Response response;
         snprintf(body, sizeof body,
                  "{\"debit_account\":\"%s\",\"credit_account\":\"%s\",\"currency\":\"EUR\",%s}", a,
                  b, cases[i].fields);
-        post_transfer(body, key, &response);
-        response_expect(&response, cases[i].status, cases[i].code);
-        response_done(&response);
+        post_expect(body, key, cases[i].status, cases[i].code);
     }
     bank_expect(client, &(Payment){a, b, 9, key}, 201, NULL, NULL);
     assert_int_equal(bank_balance(client, a), 91);
@@ -474,9 +457,7 @@ static void wrong_keys_move_nothing(void **state)
     bank_open(client, 1, 100, a);
     bank_open(client, 2, 0, b);
     char *body = bank_body(&(Payment){a, b, 1, NULL});
-    post_transfer(body, NULL, &response);
-    response_expect(&response, 400, "idempotency-key-missing");
-    response_done(&response);
+    post_expect(body, NULL, 400, "idempotency-key-missing");
     for (size_t i = 0; i < ARRAY_LENGTH(odd); i++)
     {
         const char *headers[] = {odd[i], NULL};
@@ -494,8 +475,7 @@ static void wrong_keys_move_nothing(void **state)
     assert_int_equal(bank_balance(client, a), 100);
 }
 
-/* ---- what the coordinator may do
- * ----------------------------------------------------------------- */
+/* ---- what the coordinator may do ------------------------------------------------------------- */
 
 static void the_coordinators_role_can_only_call_functions(void **state)
 {
@@ -513,8 +493,6 @@ static void the_coordinators_role_can_only_call_functions(void **state)
         assert_string_equal(sqlstate, "42501");
     }
 }
-
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
 
 int main(void)
 {
@@ -539,5 +517,5 @@ int main(void)
         with_books(wrong_keys_move_nothing),
         with_books(the_coordinators_role_can_only_call_functions),
     };
-    return cmocka_run_group_tests_name("transfers", tests, start, stop);
+    return cmocka_run_group_tests_name("transfers", tests, start, fixture_stop);
 }

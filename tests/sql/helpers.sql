@@ -11,7 +11,7 @@ create function test.same(p_have text, p_want text, p_description text) returns 
 language sql
 as $$ select public.results_eq(test.wrapped(p_have), test.wrapped(p_want), p_description) $$;
 
--- The constraint that a statement violates, deferred ones included; '' if none. Nothing it does stays.
+-- The constraint that a statement violates, deferred ones included; '' if none. It leaves nothing.
 create function test.violated(p_sql text) returns text
 language plpgsql
 as $$

@@ -2,26 +2,27 @@
  * Accounts over HTTP: what is answered to what, to the letter.
  *
  * Fakes: tests/unit/api_world.c tests/unit/http_client.c tests/unit/fake_batcher.c
- * Fakes: tests/unit/fake_shards.c tests/unit/fake_failpoint.c
+ * Fakes: tests/unit/fake_calls.c tests/unit/fake_shards.c tests/unit/fake_values.c
+ * Fakes: tests/unit/fake_failpoint.c
  */
 #include "api_world.h"
 
 #include <stdio.h>
 
-static FakeRow account_row(const char *outcome)
+static const PgRows *account_row(const char *outcome)
 {
-    return (FakeRow){{
-        {.text = outcome},
-        {.text = "alice"},
-        {.text = "EUR"},
-        {.number = -5},
-        {.null = true},
-        {.text = "open"},
-        {.number = 7},
-        {.number = 0},
-        {.text = "{\"a\": \"b\"}"},
-        {.number = 1769860800000000},
-    }};
+    FakeRows *rows = fake_rows_new(10);
+    fake_text(rows, outcome);
+    fake_text(rows, "alice");
+    fake_text(rows, "EUR");
+    fake_int8(rows, -5);
+    fake_null(rows); /* floor */
+    fake_text(rows, "open");
+    fake_int8(rows, 7);
+    fake_int8(rows, 0);
+    fake_text(rows, "{\"a\": \"b\"}");
+    fake_timestamp_us(rows, NOON_US);
+    return fake_lend(rows);
 }
 
 static void accounts_answer_by_the_outcome(void **state)
@@ -46,9 +47,7 @@ static void accounts_answer_by_the_outcome(void **state)
     World *world = *state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
     {
-        FakeRow row = account_row(cases[i].outcome);
-        world->shards->rows = &row;
-        world->shards->row_count = 1;
+        world->calls->by_account.rows = account_row(cases[i].outcome);
         call(world, "POST /v1/accounts", JSON_TYPE, "{\"id\":\"alice\",\"currency\":\"EUR\"}");
         if (cases[i].code != NULL)
             expect_problem(world, cases[i].status, cases[i].code);
@@ -62,36 +61,32 @@ static void accounts_answer_by_the_outcome(void **state)
 static void an_account_is_shown_whole(void **state)
 {
     World *world = *state;
-    FakeRow row = account_row("found");
-    world->shards->rows = &row;
-    world->shards->row_count = 1;
+    world->calls->by_account.rows = account_row("found");
     get(world, "/v1/accounts/tenant:alice%40x");
     expect(world, 200);
-    assert_string_equal(world->shards->last_account, "tenant:alice@x");
-    assert_int_equal(world->shards->last_statement, STATEMENT_ACCOUNT_GET);
+    assert_string_equal(world->calls->last_account, "tenant:alice@x");
+    assert_int_equal(world->calls->last_statement, STATEMENT_ACCOUNT_GET);
     assert_string_equal(
         world->body,
         "{\"id\":\"alice\",\"currency\":\"EUR\",\"balance\":-5,\"floor\":null,\"status\":\"open\","
         "\"version\":7,\"in_transit\":0,"
-        "\"route\":{\"keyspace\":\"\",\"partition\":42,\"shard\":\"s2\"},"
+        "\"route\":{\"keyspace\":\"\",\"partition\":1,\"shard\":\"s1\"},"
         "\"metadata\":{\"a\": \"b\"},\"created_at\":\"2026-01-31T12:00:00.000000Z\"}");
 }
 
 static void accounts_can_be_changed_with_a_reason(void **state)
 {
     World *world = *state;
-    FakeRow row = account_row("changed");
-    world->shards->rows = &row;
-    world->shards->row_count = 1;
+    world->calls->by_account.rows = account_row("changed");
     call(world, "PATCH /v1/accounts/alice", JSON_TYPE,
          "{\"reason\":\"asked\\nby the owner\",\"status\":\"frozen\",\"floor\":-3}");
     expect(world, 200);
-    assert_int_equal(world->shards->last_statement, STATEMENT_ACCOUNT_PATCH);
+    assert_int_equal(world->calls->last_statement, STATEMENT_ACCOUNT_PATCH);
     call(world, "PATCH /v1/accounts/alice", JSON_TYPE, "{\"reason\":\"why\",\"floor\":-3}");
     expect_problem(world, 400, "body-invalid");
     call(world, "PATCH /v1/accounts/alice", "", "{\"reason\":\"a good reason\",\"floor\":-3}");
     expect_problem(world, 415, "media-type");
-    assert_int_equal(world->shards->calls, 1);
+    assert_int_equal(world->calls->count, 1);
 }
 
 static void ids_that_are_none_are_422(void **state)
@@ -108,7 +103,7 @@ static void ids_that_are_none_are_422(void **state)
         get(world, target);
         expect_problem(world, 422, "account-id-invalid");
     }
-    assert_int_equal(world->shards->calls, 0);
+    assert_int_equal(world->calls->count, 0);
 }
 
 static void a_shard_in_trouble_is_told(void **state)
@@ -119,33 +114,44 @@ static void a_shard_in_trouble_is_told(void **state)
     World *world = *state;
     for (size_t i = 0; i < ARRAY_LENGTH(codes); i++)
     {
-        world->shards->code = codes[i];
+        world->calls->by_account.code = codes[i];
         get(world, "/v1/accounts/alice");
         expect_problem(world, 503, error_row(codes[i])->name);
         assert_string_equal(text_field(world, "detail"), "a reason");
     }
 }
 
-static FakeRow entry_row(int64_t seq)
+static void add_entry(FakeRows *rows, int64_t seq)
 {
-    return (FakeRow){{
-        {.text = "entry"},
-        {.number = seq},
-        {.text = UUID},
-        {.number = -250},
-        {.number = 1000},
-        {.text = "bob"},
-        {.null = true},
-        {.number = 1769860800000000},
-    }};
+    fake_text(rows, "entry");
+    fake_int8(rows, seq);
+    fake_uuid_text(rows, UUID);
+    fake_int8(rows, -250);
+    fake_int8(rows, 1000);
+    fake_text(rows, "bob");
+    fake_null(rows); /* reference */
+    fake_timestamp_us(rows, NOON_US);
+}
+
+/* What a list without entries answers. */
+static const PgRows *no_entry(const char *outcome)
+{
+    FakeRows *rows = fake_rows_new(8);
+    fake_text(rows, outcome);
+    for (int i = 1; i < 8; i++)
+        fake_null(rows);
+    return fake_lend(rows);
 }
 
 static void entries_come_in_pages(void **state)
 {
     World *world = *state;
-    FakeRow rows[] = {entry_row(3), entry_row(2)};
-    world->shards->rows = rows;
-    world->shards->row_count = 2;
+    FakeRows *first = fake_rows_new(8);
+    FakeRows *last = fake_rows_new(8);
+    add_entry(first, 3);
+    add_entry(first, 2);
+    add_entry(last, 1);
+    world->calls->by_account.rows = fake_lend(first);
     get(world, "/v1/accounts/alice/entries?limit=2");
     expect(world, 200);
     const Json *items = json_field(world->json, "items");
@@ -158,8 +164,7 @@ static void entries_come_in_pages(void **state)
     char target[128];
     snprintf(target, sizeof target, "/v1/accounts/alice/entries?cursor=%s",
              text_field(world, "next_cursor"));
-    rows[0] = entry_row(1);
-    world->shards->row_count = 1;
+    world->calls->by_account.rows = fake_lend(last);
     get(world, target);
     expect(world, 200);
     assert_int_equal(json_kind(json_field(world->json, "next_cursor")), JSON_KIND_NULL);
@@ -168,13 +173,10 @@ static void entries_come_in_pages(void **state)
 static void lists_of_entries_may_be_empty_or_of_no_account(void **state)
 {
     World *world = *state;
-    FakeRow none = {{{.text = "none"}}};
-    FakeRow missing = {{{.text = "missing"}}};
-    world->shards->rows = &none;
-    world->shards->row_count = 1;
+    world->calls->by_account.rows = no_entry("none");
     get(world, "/v1/accounts/alice/entries");
     assert_string_equal(world->body, "{\"items\":[],\"next_cursor\":null}");
-    world->shards->rows = &missing;
+    world->calls->by_account.rows = no_entry("missing");
     get(world, "/v1/accounts/alice/entries");
     expect_problem(world, 404, "account-not-found");
     get(world, "/v1/accounts/alice/entries?limit=0");

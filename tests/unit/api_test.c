@@ -2,7 +2,8 @@
  * The surface of the API: routes, methods, health, problems, description, fault points.
  *
  * Fakes: tests/unit/api_world.c tests/unit/http_client.c tests/unit/fake_batcher.c
- * Fakes: tests/unit/fake_shards.c tests/unit/fake_failpoint.c
+ * Fakes: tests/unit/fake_calls.c tests/unit/fake_shards.c tests/unit/fake_values.c
+ * Fakes: tests/unit/fake_failpoint.c
  */
 #include "api_world.h"
 
@@ -70,7 +71,7 @@ static void head_is_get_without_the_body(void **state)
 static void one_dead_shard_does_not_unready(void **state)
 {
     World *world = *state;
-    world->shards->usable[1] = false;
+    world->calls->shards[1]->usable = false;
     get(world, "/readyz");
     assert_string_equal(world->body, "{\"status\":\"ready\"}");
     get(world, "/readyz?verbose");
@@ -78,14 +79,14 @@ static void one_dead_shard_does_not_unready(void **state)
     const Json *shard = json_array_at(json_field(world->json, "shards"), 1);
     assert_false(json_as_bool(json_field(shard, "usable")));
     assert_string_equal(json_as_string(json_field(shard, "trouble")), "connection refused");
-    world->shards->usable[0] = false;
-    world->shards->usable[2] = false;
+    world->calls->shards[0]->usable = false;
+    world->calls->shards[2]->usable = false;
     get(world, "/readyz");
     expect_problem(world, 503, "shard-unavailable");
     get(world, "/readyz?verbose=true");
     expect(world, 503);
     assert_string_equal(text_field(world, "status"), "shard-unavailable");
-    world->shards->loaded = false;
+    fake_unload_directory();
     get(world, "/readyz?verbose=false");
     expect_problem(world, 503, "directory-unavailable");
     get(world, "/readyz?verbose=1");

@@ -12,7 +12,7 @@ int set_up(void **state)
     World *world = calloc(1, sizeof *world);
     Error error;
     world->loop = loop_new();
-    world->shards = fake_shards_reset(world->loop);
+    world->calls = fake_calls_start(world->loop);
     fake_batcher_reset(world->loop, &world->outcome);
     ApiOptions options = {
         .loop = world->loop,
@@ -33,7 +33,8 @@ int tear_down(void **state)
     json_free(world->json);
     api_free(world->api);
     fake_batcher_done();
-    fake_shards_done();
+    fake_calls_stop();
+    fake_values_stop();
     loop_free(world->loop);
     free(world);
     return 0;

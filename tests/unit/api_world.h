@@ -13,7 +13,8 @@
 
 #include "api/api.h"
 #include "fake_batcher.h"
-#include "fake_shards.h"
+#include "fake_calls.h"
+#include "fake_values.h"
 #include "json/json.h"
 
 #include <string.h>
@@ -25,13 +26,14 @@ enum
 };
 
 #define UUID      "aabbccdd-0011-8233-8455-66778899aabb"
+#define NOON_US   INT64_C(1769860800000000) /* 2026-01-31T12:00:00Z */
 #define JSON_TYPE "Content-Type: application/json\r\n"
 
 typedef struct World
 {
     Loop *loop;
     Api *api;
-    FakeShards *shards;
+    FakeCalls *calls;
     TransferOutcome outcome;
     TransferRecord record;
     char answer[ANSWER_MAX];

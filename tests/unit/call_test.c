@@ -11,7 +11,6 @@
 #include "shard/call.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum

@@ -311,11 +311,6 @@ bool pg_is_open(const Pg *pg)
     return pg->open;
 }
 
-bool pg_is_idle(const Pg *pg)
-{
-    return pg->open && !pg->under_way;
-}
-
 int pg_backend_pid(const Pg *pg)
 {
     return pg->open ? pg->pid : 0;

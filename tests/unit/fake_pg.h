@@ -8,11 +8,11 @@
  * when it is executed ("lock"), "prepare lock" when it is prepared, else the SQL itself. For each
  * message the server looks for an answer in this order:
  *
- *   1. the oldest unused rule of fake_answer() for that text (a rule ending in '*' matches a
- * prefix);
+ *   1. the oldest unused rule of fake_answer() for that text (a rule that ends in '*'
+ *      matches a prefix);
  *   2. what a server does by itself: transaction control (with the state of the transaction, so
- * that COMMIT of a failed one answers ROLLBACK), set-up of sessions from fake_identity(), ping,
- * limit, prepare, finish;
+ *      that COMMIT of a failed one answers ROLLBACK), set-up of sessions from fake_identity(),
+ *      ping, limit, prepare, finish;
  *   3. the function given to fake_serve();
  *   4. otherwise the test aborts, naming the message.
  *
@@ -30,33 +30,16 @@
 #ifndef GIRO_FAKE_PG_H
 #define GIRO_FAKE_PG_H
 
-#include "pg/pg.h"
+#include "fake_values.h"
 
 typedef struct FakeServer FakeServer;
-typedef struct FakeRows FakeRows;
 
 /* Around every test. fake_stop aborts when a connection is still open. */
 void fake_start(void);
 void fake_stop(void);
-void fake_values_stop(void); /* part of fake_stop */
 
 /* The server at this DSN; made when it is first named, here or by pg_connect. */
 FakeServer *fake_server(const char *dsn);
-
-/* ---- rows: filled cell by cell, row by row; owned by the fake ----------------------------------
- */
-
-FakeRows *fake_rows_new(int columns);
-void fake_null(FakeRows *rows);
-void fake_bool(FakeRows *rows, bool value);
-void fake_int4(FakeRows *rows, int32_t value);
-void fake_int8(FakeRows *rows, int64_t value);
-void fake_text(FakeRows *rows, const char *value); /* NULL = SQL null */
-void fake_bytes(FakeRows *rows, const void *value, size_t length);
-void fake_uuid(FakeRows *rows, const uint8_t value[16]);
-void fake_timestamp_us(FakeRows *rows, int64_t value);
-/* The same rows as a layer above would be lent them. */
-const PgRows *fake_lend(const FakeRows *rows);
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -137,20 +120,7 @@ size_t fake_sent_count(const FakeServer *server);
 /* The same over all servers, in the order of sending, each as "<dsn>: <text>". */
 const char *fake_log(size_t index);
 
-/* Parameters of the latest message with this text; NULL if there was none. */
+/* Parameters of the latest message with this text; NULL if there was none. See fake_values.h. */
 const PgParams *fake_params(const FakeServer *server, const char *text);
-bool fake_param_is_null(const PgParams *params, int index);
-int32_t fake_param_int4(const PgParams *params, int index);
-int64_t fake_param_int8(const PgParams *params, int index);
-bool fake_param_bool(const PgParams *params, int index);
-/* NUL-terminated copy, owned by the fake. NULL for SQL null. */
-const char *fake_param_text(const PgParams *params, int index);
-const uint8_t *fake_param_bytes(const PgParams *params, int index, size_t *ret_length);
-size_t fake_array_count(const PgParams *params, int index);
-int32_t fake_array_int4(const PgParams *params, int index, size_t element);
-int64_t fake_array_int8(const PgParams *params, int index, size_t element);
-const char *fake_array_text(const PgParams *params, int index, size_t element);
-const uint8_t *fake_array_bytes(const PgParams *params, int index, size_t element,
-                                size_t *ret_length);
 
 #endif

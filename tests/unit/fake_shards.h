@@ -1,47 +1,30 @@
 /*
- * Directory, shards, calls and rows without a database: the test sets what the next calls answer.
- * Every shard answers with the same rows or error, in a later turn, unless it is marked down.
+ * Shards and a directory without databases (shard.h without its sessions, directory.h): a shard
+ * owns the accounts whose ids start with its letter, the first one also those of letters that no
+ * shard has. Tests set the shards' fields.
  */
 #ifndef GIRO_FAKE_SHARDS_H
 #define GIRO_FAKE_SHARDS_H
 
-#include "shard/call.h"
+#include "shard/directory.h"
 
-enum
+struct Shard
 {
-    FAKE_SHARDS = 3,
-    FAKE_COLUMNS_MAX = 20,
+    char name[NAME_MAX_LENGTH + 1];
+    int ordinal;
+    char letter;
+    bool usable;
+    bool refuses_settling; /* no session for settling is granted */
+    TAILQ_HEAD(, ShardWaiter) waiters;
 };
 
-/* A value of a row: text serves for text and (as 36 characters) uuid, number for all others. */
-typedef struct FakeCell
-{
-    bool null;
-    const char *text;
-    int64_t number;
-} FakeCell;
+/* Around every test. A directory that is loaded, at version 1, with no shards. */
+void fake_shards_start(Loop *loop);
+void fake_shards_stop(void);
 
-typedef struct FakeRow
-{
-    FakeCell cells[FAKE_COLUMNS_MAX];
-} FakeRow;
-
-typedef struct FakeShards
-{
-    bool loaded;
-    bool usable[FAKE_SHARDS];
-    ErrorCode code;                    /* what call_account answers */
-    ErrorCode shard_code[FAKE_SHARDS]; /* what call_shard answers, per shard */
-    size_t shard_rows[FAKE_SHARDS];    /* how many of the rows that shard has */
-    const FakeRow *rows;
-    size_t row_count;
-    size_t calls;
-    Statement last_statement;
-    char last_account[ACCOUNT_ID_MAX + 1];
-} FakeShards;
-
-/* Everything loaded and usable, no rows. */
-FakeShards *fake_shards_reset(Loop *loop);
-void fake_shards_done(void);
+/* Adds a usable shard; ordinals in ascending order. */
+Shard *fake_shard(const char *name, int ordinal, char letter);
+/* Nothing is known of the directory's contents. */
+void fake_unload_directory(void);
 
 #endif

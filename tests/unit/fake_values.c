@@ -1,10 +1,8 @@
-/*
- * The values of the scripted fake, see fake_pg.h: rows, which are real PGresults so that the real
- * readers of pg_rows.c are used, and a look into parameters.
- */
-#include "fake_pg.h"
+/* See fake_values.h. */
+#include "fake_values.h"
 
 #include "pg/pg_params.h"
+#include "shard/route.h"
 
 #include <endian.h>
 #include <libpq-fe.h>
@@ -25,7 +23,6 @@ struct FakeRows
     int cells;
 };
 
-/* What is handed out lives until fake_stop. */
 static struct
 {
     FakeRows *rows[ROWS_MAX];
@@ -110,6 +107,13 @@ void fake_bytes(FakeRows *rows, const void *value, size_t length)
 void fake_uuid(FakeRows *rows, const uint8_t value[16])
 {
     put_cell(rows, value, 16);
+}
+
+void fake_uuid_text(FakeRows *rows, const char *value)
+{
+    uint8_t id[16];
+    ASSERT(uuid_parse(value, id));
+    fake_uuid(rows, id);
 }
 
 void fake_timestamp_us(FakeRows *rows, int64_t value)

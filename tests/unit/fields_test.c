@@ -8,7 +8,6 @@
 #include "api/fields.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef bool Reader(const Json *body, Arena *arena, Fault *fault);

@@ -7,7 +7,6 @@
 
 #include "json/json.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "json/json.h"
 #include "json/json_writer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void writes_every_kind(void **state)

@@ -236,8 +236,7 @@ static void a_replay_is_not_judged_again(void **state)
     assert_int_equal(c.accounts[0].balance, 100);
 }
 
-/* ---- properties
- * ---------------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 static int64_t pick(unsigned *seed, int64_t below)
 {

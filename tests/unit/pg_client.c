@@ -9,8 +9,29 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+int client_set_up(void **state, const char *dsn)
+{
+    Client *client = calloc(1, sizeof *client);
+    client->loop = loop_new();
+    client_connect(client, dsn, DEADLINE_MS);
+    if (!client->connected)
+        fail_msg("%s", client->text);
+    *state = client;
+    return 0;
+}
+
+int client_tear_down(void **state)
+{
+    Client *client = *state;
+    pg_close(client->pg);
+    loop_free(client->loop);
+    free(client);
+    return 0;
+}
 
 void client_connected(void *context, bool connected, const char *text)
 {

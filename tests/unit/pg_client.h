@@ -29,6 +29,10 @@ typedef struct Client
     void (*check)(const PgRows *rows); /* sees the first answer's rows while they are lent */
 } Client;
 
+/* For cmocka: a new client with a connection; *state is the client. */
+int client_set_up(void **state, const char *dsn);
+int client_tear_down(void **state);
+
 /* Records the outcome of connecting; its context is the client. */
 void client_connected(void *context, bool connected, const char *text);
 /* Connects and waits for the outcome, client->connected and client->text. */

@@ -20,23 +20,7 @@ static PrivatePostgres server;
 
 static int setup(void **state)
 {
-    Client *client = calloc(1, sizeof *client);
-    client->loop = loop_new();
-    client_connect(client, server.dsn, DEADLINE_MS);
-    if (!client->connected)
-        fprintf(stderr, "%s\n", client->text);
-    assert_true(client->connected);
-    *state = client;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    Client *client = *state;
-    pg_close(client->pg);
-    loop_free(client->loop);
-    free(client);
-    return 0;
+    return client_set_up(state, server.dsn);
 }
 
 /* ---- connecting ------------------------------------------------------------------------------ */
@@ -44,7 +28,7 @@ static int teardown(void **state)
 static void connects_and_names_itself(void **state)
 {
     Client *client = *state;
-    assert_true(pg_is_idle(client->pg));
+    assert_true(pg_is_open(client->pg));
     assert_true(pg_backend_pid(client->pg) > 0);
     client_run(client, "do $$begin assert current_setting('application_name') = 'girod' and"
                        " current_setting('client_encoding') = 'UTF8'; end$$");
@@ -158,7 +142,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, client_tear_down)
         TEST(connects_and_names_itself),
         TEST(connects_over_tcp),
         TEST(resolves_host_names),

@@ -14,29 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static PrivatePostgres server;
 
 static int setup(void **state)
 {
-    Client *client = calloc(1, sizeof *client);
-    client->loop = loop_new();
-    client_connect(client, server.dsn, DEADLINE_MS);
-    if (!client->connected)
-        fprintf(stderr, "%s\n", client->text);
-    assert_true(client->connected);
-    *state = client;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    Client *client = *state;
-    pg_close(client->pg);
-    loop_free(client->loop);
-    free(client);
-    return 0;
+    return client_set_up(state, server.dsn);
 }
 
 static void on_lost(void *context)
@@ -477,7 +460,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, client_tear_down)
         TEST(answers_every_message_of_a_group),
         TEST(skips_what_follows_an_error_until_the_sync),
         TEST(reports_a_failed_transaction),

@@ -2,7 +2,8 @@
  * The stages of local and two-phase batches: what is said to which shard, in which order, whatever
  * goes wrong.
  *
- * Fakes: tests/unit/fake_shard.c
+ * Fakes: tests/unit/fake_sessions.c tests/unit/fake_shards.c
+ * Fakes: tests/unit/fake_bank.c tests/unit/fake_values.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 #include <cmocka.h>
 
 #include "batcher/batcher.h"
-#include "fake_shard.h"
+#include "fake_sessions.h"
 
 typedef struct Client
 {
@@ -41,7 +42,7 @@ static int set_up(void **state)
     static Fixture fixture;
     route_library_init();
     fixture.loop = loop_new();
-    fake_reset(fixture.loop);
+    fake_sessions_start(fixture.loop);
     fixture.a = fake_shard("s1", 1, 'a');
     fixture.b = fake_shard("s2", 2, 'b');
     BatcherOptions options = {
@@ -71,7 +72,7 @@ static int tear_down(void **state)
     assert_true(loop_run_until(fixture->loop, &done, 5000));
     batcher_free(fixture->batcher);
     assert_int_equal(fake_sessions_out(), 0);
-    fake_reset(NULL);
+    fake_sessions_stop();
     loop_free(fixture->loop);
     return 0;
 }
@@ -214,8 +215,7 @@ static void another_content_under_a_known_key_is_reported_as_reuse(void **state)
     assert_int_equal(client.differing, DIFFERS_CREDIT_ACCOUNT);
 }
 
-/* ---- failures before the decision
- * ---------------------------------------------------------------------- */
+/* ---- failures before the decision ------------------------------------------------------------ */
 
 static void a_failed_prepare_is_tried_again_under_a_fresh_batch(void **state)
 {
@@ -303,8 +303,7 @@ static void a_stale_route_is_tried_again_with_a_fresh_directory(void **state)
     check_posted(&client, MODE_2PC);
 }
 
-/* ---- unknown answers
- * ------------------------------------------------------------------------------------ */
+/* ---- unknown answers ------------------------------------------------------------------------- */
 
 static void a_lost_prepare_is_asked_about_and_cancelled(void **state)
 {
@@ -383,18 +382,17 @@ static void while_the_home_is_away_the_outcome_is_unknown(void **state)
     Fixture *fixture = *state;
     Client client;
     fake_script(fixture->a, STATEMENT_COMMIT, FAKE_LOST, NULL);
-    fake_refuse_settling(fixture->a, true);
+    fixture->a->refuses_settling = true;
     TransferRequest wanted = request("a1", "b1", 5, "k");
     client = (Client){.waiter = {.told = told}};
     batcher_submit(fixture->batcher, &wanted, &client.waiter, 100);
     await(fixture, &client);
     assert_int_equal(client.kind, OUTCOME_UNKNOWN);
     assert_int_equal(client.code, ERROR_OUTCOME_UNKNOWN);
-    fake_refuse_settling(fixture->a, false);
+    fixture->a->refuses_settling = false;
 }
 
-/* ---- after the decision
- * --------------------------------------------------------------------------------- */
+/* ---- after the decision ---------------------------------------------------------------------- */
 
 static void a_silent_remote_does_not_keep_the_client_waiting(void **state)
 {
@@ -403,7 +401,7 @@ static void a_silent_remote_does_not_keep_the_client_waiting(void **state)
     fake_script(fixture->b, STATEMENT_COMMIT_PREPARED, FAKE_SILENT, NULL);
     pay(fixture, &client, "a1", "b1");
     check_posted(&client, MODE_2PC);
-    fake_set_usable(fixture->b, true);
+    fixture->b->usable = true;
 }
 
 static void a_busy_leg_is_applied_again_until_it_is_done(void **state)
@@ -444,9 +442,7 @@ static void a_leg_that_was_rolled_back_raises_the_alarm_at_home(void **state)
     assert_non_null(strstr(fake_conversation(), "s1: missing_leg\n"));
 }
 
-/* ---- many
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 static void what_queues_behind_a_batch_forms_the_next_one(void **state)
 {
@@ -509,7 +505,7 @@ static void no_batch_is_formed_for_a_suspect_shard(void **state)
 {
     Fixture *fixture = *state;
     Client client;
-    fake_set_usable(fixture->b, false);
+    fixture->b->usable = false;
     pay(fixture, &client, "a1", "b1");
     assert_int_equal(client.kind, OUTCOME_NOT_ACCEPTED);
     assert_int_equal(client.code, ERROR_SHARD_UNAVAILABLE);

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define BEGIN_SQL "BEGIN ISOLATION LEVEL READ COMMITTED"

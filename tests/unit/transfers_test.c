@@ -2,7 +2,8 @@
  * Transfers over HTTP: what is answered to what, to the letter.
  *
  * Fakes: tests/unit/api_world.c tests/unit/http_client.c tests/unit/fake_batcher.c
- * Fakes: tests/unit/fake_shards.c tests/unit/fake_failpoint.c
+ * Fakes: tests/unit/fake_calls.c tests/unit/fake_shards.c tests/unit/fake_values.c
+ * Fakes: tests/unit/fake_failpoint.c
  */
 #include "api_world.h"
 
@@ -224,44 +225,45 @@ static void a_fault_points_at_its_field(void **state)
     assert_string_equal(json_as_string(pointer), "/extra");
 }
 
-static const FakeRow transfer_row = {{
-    {.text = UUID},
-    {.text = "s1"},
-    {.text = "refused"},
-    {.text = "2pc"},
-    {.text = "alice"},
-    {.text = "bob"},
-    {.number = 250},
-    {.text = "EUR"},
-    {.text = "k1"},
-    {.text = "order 17"},
-    {.text = "{\"a\": \"b\"}"},
-    {.text = "insufficient-funds"},
-    {.null = true},
-    {.number = 0},
-    {.null = true},
-    {.null = true},
-    {.number = 1769860800000000},
-    {.number = 1769860800000000},
-}};
+static const PgRows *transfer_row(void)
+{
+    FakeRows *rows = fake_rows_new(18);
+    fake_uuid_text(rows, UUID);
+    fake_text(rows, "s1");
+    fake_text(rows, "refused");
+    fake_text(rows, "2pc");
+    fake_text(rows, "alice");
+    fake_text(rows, "bob");
+    fake_int8(rows, 250);
+    fake_text(rows, "EUR");
+    fake_text(rows, "k1");
+    fake_text(rows, "order 17");
+    fake_text(rows, "{\"a\": \"b\"}");
+    fake_text(rows, "insufficient-funds");
+    fake_null(rows); /* attention */
+    fake_int4(rows, 0);
+    fake_null(rows); /* next_attempt_at */
+    fake_null(rows); /* last_error */
+    fake_timestamp_us(rows, NOON_US);
+    fake_timestamp_us(rows, NOON_US);
+    return fake_lend(rows);
+}
 
 static void a_transfer_is_found_on_any_shard(void **state)
 {
     World *world = *state;
-    world->shards->rows = &transfer_row;
     for (size_t i = 0; i < FAKE_SHARDS; i++)
     {
-        memset(world->shards->shard_rows, 0, sizeof world->shards->shard_rows);
-        world->shards->shard_rows[i] = 1;
-        world->shards->shard_code[(i + 1) % FAKE_SHARDS] = ERROR_SHARD_UNAVAILABLE;
+        memset(world->calls->by_shard, 0, sizeof world->calls->by_shard);
+        world->calls->by_shard[i].rows = transfer_row();
+        world->calls->by_shard[(i + 1) % FAKE_SHARDS].code = ERROR_SHARD_UNAVAILABLE;
         get(world, "/v1/transfers/" UUID);
         expect(world, 200);
         assert_string_equal(text_field(world, "id"), UUID);
         const Json *refusal = json_field(world->json, "refusal");
         assert_string_equal(json_as_string(json_field(refusal, "code")), "insufficient-funds");
-        world->shards->shard_code[(i + 1) % FAKE_SHARDS] = ERROR_NONE;
     }
-    assert_int_equal(world->shards->last_statement, STATEMENT_TRANSFERS_BY_ID);
+    assert_int_equal(world->calls->last_statement, STATEMENT_TRANSFERS_BY_ID);
 }
 
 static void not_found_takes_an_answer_from_every_shard(void **state)
@@ -269,11 +271,11 @@ static void not_found_takes_an_answer_from_every_shard(void **state)
     World *world = *state;
     get(world, "/v1/transfers/" UUID);
     expect_problem(world, 404, "transfer-not-found");
-    assert_int_equal(world->shards->calls, FAKE_SHARDS);
-    world->shards->shard_code[1] = ERROR_SHARD_UNAVAILABLE;
+    assert_int_equal(world->calls->count, FAKE_SHARDS);
+    world->calls->by_shard[1].code = ERROR_SHARD_UNAVAILABLE;
     get(world, "/v1/transfers/" UUID);
     expect_problem(world, 503, "shard-unavailable");
-    world->shards->loaded = false;
+    fake_unload_directory();
     get(world, "/v1/transfers/" UUID);
     expect_problem(world, 503, "directory-unavailable");
     get(world, "/v1/transfers/nonsense");
@@ -283,14 +285,13 @@ static void not_found_takes_an_answer_from_every_shard(void **state)
 static void a_key_finds_one_or_none(void **state)
 {
     World *world = *state;
-    world->shards->rows = &transfer_row;
     for (size_t i = 0; i < FAKE_SHARDS; i++)
-        world->shards->shard_rows[i] = 1;
+        world->calls->by_shard[i].rows = transfer_row();
     get(world, "/v1/transfers?debit_account=alice&idempotency_key=%22k1%22");
     expect(world, 200);
     assert_int_equal(json_array_length(json_field(world->json, "items")), 1);
     assert_int_equal(json_kind(json_field(world->json, "next_cursor")), JSON_KIND_NULL);
-    assert_int_equal(world->shards->calls, 1); /* the home only */
+    assert_int_equal(world->calls->count, 1); /* the home only */
     get(world, "/v1/transfers?debit_account=alice&idempotency_key=k2");
     expect(world, 200);
     assert_string_equal(world->body, "{\"items\":[],\"next_cursor\":null}");
@@ -321,7 +322,7 @@ static void a_search_by_key_needs_both_parameters(void **state)
         get(world, target);
         expect_problem(world, cases[i].status, cases[i].code);
     }
-    assert_int_equal(world->shards->calls, 0);
+    assert_int_equal(world->calls->count, 0);
 }
 
 int main(void)

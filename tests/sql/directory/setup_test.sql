@@ -24,7 +24,8 @@ select lives_ok($$select giro_directory.setup_shard('s2', 2, 'host=b', '{"zone":
                 'a shard is set up');
 select lives_ok($$select giro_directory.setup_shard('s1', 1, 'host=a', null, '11')$$, 'another');
 select test.same('select * from giro_directory.read_shards()',
-                 $$values ('s1', 1, 'host=a'), ('s2', 2, 'host=b')$$, 'they are read in lock order');
+                 $$values ('s1', 1, 'host=a'), ('s2', 2, 'host=b')$$,
+                 'they are read in lock order');
 select pg_temp.version() as version \gset
 select lives_ok($$select giro_directory.setup_shard('s1', 1, 'host=a', '{}', '11')$$, 'again');
 select is(pg_temp.version(), :version::bigint, 'what changes nothing leaves the version');
@@ -81,12 +82,15 @@ create temporary table cases (violates text, statement text);
 insert into cases
 values
     ('migrations_pkey', $$insert into giro_directory.migrations values (1, 'x'), (1, 'y')$$),
-    ('partitions_lower_ends_differ', $$insert into giro_directory.partitions (keyspace, lo, hi, shard)
-                                       values ('', '\x40', '\x50', 's1')$$),
-    ('partitions_upper_ends_differ', $$insert into giro_directory.partitions (keyspace, lo, hi, shard)
-                                       values ('', '\x20', '\x40', 's1')$$),
-    ('partitions_upper_ends_differ', $$insert into giro_directory.partitions (keyspace, lo, hi, shard)
-                                       values ('', '\x90', null, 's1')$$),
+    ('partitions_lower_ends_differ',
+     $$insert into giro_directory.partitions (keyspace, lo, hi, shard)
+       values ('', '\x40', '\x50', 's1')$$),
+    ('partitions_upper_ends_differ',
+     $$insert into giro_directory.partitions (keyspace, lo, hi, shard)
+       values ('', '\x20', '\x40', 's1')$$),
+    ('partitions_upper_ends_differ',
+     $$insert into giro_directory.partitions (keyspace, lo, hi, shard)
+       values ('', '\x90', null, 's1')$$),
     ('partitions_upper_end_is_the_next_lower_end',
      $$insert into giro_directory.partitions (keyspace, lo, hi, shard)
        values ('', '\x20', '\x30', 's1')$$),
@@ -108,17 +112,24 @@ values
     ('cluster_singleton_is_true', 'update giro_directory.cluster set singleton = false'),
     ('cluster_name_is_a_name', $$update giro_directory.cluster set name = ''$$),
     ('shards_key', $$insert into giro_directory.shards values ('s1', 7, 'x', '{}', '1')$$),
-    ('shards_ordinal_is_unique', $$insert into giro_directory.shards values ('s7', 1, 'x', '{}', '1')$$),
-    ('shards_name_is_a_name', $$insert into giro_directory.shards values ('S', 7, 'x', '{}', '1')$$),
-    ('shards_ordinal_is_not_negative', $$insert into giro_directory.shards values ('s', -1, 'x', '{}', '1')$$),
-    ('shards_tags_are_an_object', $$insert into giro_directory.shards values ('s', 7, 'x', '1', '1')$$),
+    ('shards_ordinal_is_unique',
+     $$insert into giro_directory.shards values ('s7', 1, 'x', '{}', '1')$$),
+    ('shards_name_is_a_name',
+     $$insert into giro_directory.shards values ('S', 7, 'x', '{}', '1')$$),
+    ('shards_ordinal_is_not_negative',
+     $$insert into giro_directory.shards values ('s', -1, 'x', '{}', '1')$$),
+    ('shards_tags_are_an_object',
+     $$insert into giro_directory.shards values ('s', 7, 'x', '1', '1')$$),
     ('shards_system_identifier_is_not_empty',
      $$insert into giro_directory.shards values ('s', 7, 'x', '{}', '')$$),
     ('keyspaces_key', $$insert into giro_directory.keyspaces values ('', 'hash')$$),
     ('keyspaces_kind_is_known', $$insert into giro_directory.keyspaces values ('k', 'list')$$),
-    ('keyspaces_default_mode_is_known', $$insert into giro_directory.keyspaces values ('k', 'hash', 'auto')$$),
-    ('keyspaces_prefix_is_part_of_an_id', $$insert into giro_directory.keyspaces values ('k k', 'hash')$$);
-select is(test.violated(statement), violates, regexp_replace(statement, '\s+', ' ', 'g')) from cases;
+    ('keyspaces_default_mode_is_known',
+     $$insert into giro_directory.keyspaces values ('k', 'hash', 'auto')$$),
+    ('keyspaces_prefix_is_part_of_an_id',
+     $$insert into giro_directory.keyspaces values ('k k', 'hash')$$);
+select is(test.violated(statement), violates, regexp_replace(statement, '\s+', ' ', 'g'))
+from cases;
 select is_empty(
     $$select c.conname from pg_constraint c
       where c.connamespace = 'giro_directory'::regnamespace
@@ -141,7 +152,8 @@ select is_empty('select * from giro_directory.check_cover()', 'and so does a mer
 begin;
 update giro_directory.partitions set lo = '\x10' where partition = 1;
 select test.same('select * from giro_directory.check_cover()',
-                 $$values ('', '\x10'::bytea, '\x40'::bytea, 'gap')$$, 'a start that is not covered');
+                 $$values ('', '\x10'::bytea, '\x40'::bytea, 'gap')$$,
+                 'a start that is not covered');
 rollback;
 begin;
 alter table giro_directory.partitions drop constraint partitions_upper_end_is_the_next_lower_end;

@@ -137,7 +137,8 @@ select test.same(
 select test.same($$select outcome, seq from pg_temp.page('bob', 3, 10)$$,
                  $$values ('entry', 2), ('entry', 1)$$, 'and go on before a seq');
 select test.same($$select * from pg_temp.page('bob', 1, 10)$$,
-                 $$values ('none', null, null, null, null, null, null, null)$$, 'until none is left');
+                 $$values ('none', null, null, null, null, null, null, null)$$,
+                 'until none is left');
 select is((select outcome from pg_temp.page('alice', null, 10)), 'none',
           'an account without entries has none');
 select is((select outcome from pg_temp.page('nobody', null, 10)), 'missing', 'nobody is missing');

@@ -107,7 +107,8 @@ select test.apply_call(7, 'home', 'local', array[
     test.leg('alice', 9, -1, 'bob'), test.leg('bob', 9, 1, 'alice')]) as good \gset
 -- the second account's version, balance, seqs
 select version as bob_version, balance as bob_balance from giro.accounts where id = 'bob' \gset
-select version as alice_version, balance as alice_balance from giro.accounts where id = 'alice' \gset
+select version as alice_version, balance as alice_balance
+from giro.accounts where id = 'alice' \gset
 select format('{%s,%s}', :alice_version, :bob_version) as versions,
        format('{%s,%s}', :alice_version, :bob_version + 1) as wrong_versions,
        format('{%s,%s}', :alice_balance - 1, :bob_balance + 1) as balances,

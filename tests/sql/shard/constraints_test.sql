@@ -107,7 +107,8 @@ values
     ('clearing_key', 'insert into giro.clearing select * from giro.clearing'),
     ('clearing_step_is_known', $$update giro.clearing set step = 'fee'$$),
     ('clearing_amount_is_not_zero', 'update giro.clearing set amount = 0');
-select is(test.violated(statement), violates, regexp_replace(statement, '\s+', ' ', 'g')) from cases;
+select is(test.violated(statement), violates, regexp_replace(statement, '\s+', ' ', 'g'))
+from cases;
 
 -- What the constraints must let through.
 select is(test.violated(statement), '', regexp_replace(statement, '\s+', ' ', 'g'))

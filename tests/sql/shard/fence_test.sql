@@ -11,14 +11,16 @@ select is(giro.fence(array[1, 2], array[1, 1], array['\x', '\x7fff', '\x80', '\x
 select is(giro.fence(array[1, 2], array[1, 1], array['\x80', '\x7fff']::bytea[], array[1, 2], true),
           array['stale_route', 'stale_route'], 'hi is excluded, and nothing below lo passes');
 select is(giro.fence(array[1, 2], array[1, 7], array['\x01', '\x81']::bytea[], array[1, 2], true),
-          array[null, 'stale_route'], 'a wrong epoch is stale, the other partition is not concerned');
+          array[null, 'stale_route'],
+          'a wrong epoch is stale, the other partition is not concerned');
 select is(giro.fence(array[1, 9], array[1, 1], array['\x01', '\x01']::bytea[], array[1, 9], true),
           array[null, 'stale_route'], 'a partition that does not stand here is stale');
 select is(giro.fence(array[1], array[1], array['\x01', '\x81']::bytea[], array[1, 2], true),
           array[null, 'stale_route'], 'a route whose partition was not named does not pass');
 select is(giro.fence(array[1], array[1], array[null]::bytea[], array[1], true),
           array['stale_route'], 'no route does not pass');
-select is(giro.fence('{}', '{}', '{}', '{}', true), '{}'::text[], 'nothing asked, nothing answered');
+select is(giro.fence('{}', '{}', '{}', '{}', true), '{}'::text[],
+          'nothing asked, nothing answered');
 
 update giro.partitions set state = 'incoming' where partition = 1;
 update giro.partitions set state = 'released' where partition = 2;
@@ -53,7 +55,8 @@ select is(giro.fence(array[1], array[1], array['\x01']::bytea[], array[1], true)
           array['partition_moving'], 'who claims is');
 
 -- the mover's edit, seen by a claim that starts after it
-call test.execute('mover', 'update giro.partitions set state = ''released'', epoch = 2 where partition = 1');
+call test.execute('mover', 'update giro.partitions set state = ''released'', epoch = 2 '
+                  'where partition = 1');
 call test.execute('mover', 'commit');
 select is(giro.fence(array[1], array[1], array['\x01']::bytea[], array[1], true),
           array['stale_route'], 'after the move the old routing is stale');

@@ -16,10 +16,12 @@ call test.open('a');
 call test.execute('a', 'begin isolation level read committed');
 select is(test.ask('a', format('select giro.finish(%L::uuid[])', array[test.id(2)])), '(1)',
           'another session finishes one');
-select is(giro.finish(array[test.id(5), test.id(4), test.id(3), test.id(2), test.id(1), test.id(9)]),
-          2, 'it finishes the others meanwhile, and no remote, aborted or unknown one');
+select is(giro.finish(array[test.id(5), test.id(4), test.id(3), test.id(2), test.id(1),
+                            test.id(9)]), 2,
+          'it finishes the others meanwhile, and no remote, aborted or unknown one');
 call test.execute('a', 'commit');
-select is(giro.finish(array[test.id(1), test.id(2), test.id(3)]), 0, 'finishing again does nothing');
+select is(giro.finish(array[test.id(1), test.id(2), test.id(3)]), 0,
+          'finishing again does nothing');
 select is(giro.finish('{}'), 0, 'nothing to finish is fine');
 select is_empty('select * from giro.batches where finished_at is null', 'all are finished');
 select test.same(

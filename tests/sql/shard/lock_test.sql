@@ -30,7 +30,8 @@ call test.execute('a', 'begin isolation level read committed');
 select is(test.ask('a', :'lock_bob'), '(1,locked,EUR,50,1,-20,open)', 'one session locks bob');
 select test.same(
     'select place, state, balance from (' || :'lock_all' || ') l order by place',
-    $$values (1, 'locked', 100::bigint), (2, 'busy', null), (3, 'locked', 0), (4, 'missing', null)$$,
+    $$values (1, 'locked', 100::bigint), (2, 'busy', null), (3, 'locked', 0),
+             (4, 'missing', null)$$,
     'a locked row is busy, without waiting and without values; an absent one is missing');
 set lock_timeout = '100ms';
 select throws_ok(:'wait_bob', '55P03', null, 'with p_wait it waits, at most lock_timeout');

@@ -27,7 +27,8 @@ select is(test.ask('b', format('select giro.prepared_exists(%L)', :'gid')), '(f)
 select is(test.ask('b', format('select giro.leg_exists(%L)', test.id(1))), '(t)',
           'the leg is visible');
 select is(balance, 35::bigint, 'with its effect') from giro.accounts where id = 'bob';
-select throws_ok(format('call test.execute(''b'', %L)', 'commit prepared ' || quote_literal(:'gid')),
+select throws_ok(format('call test.execute(''b'', %L)',
+                        'commit prepared ' || quote_literal(:'gid')),
                  '42704', null, 'finishing it again says that it does not exist');
 begin;
 select giro.leg_exists(test.id(9)) as found_9 \gset

@@ -35,8 +35,8 @@ select is(test.ask('odd', 'select current_setting(''transaction_isolation'')'),
           '("read committed")', 'and later transactions have them');
 select is(test.ask('strong', 'select synchronous_commit from giro.session(1000, 3000, 20000)'),
           '(remote_apply)', 'a stronger commit is kept');
-select is(test.ask('weak', 'select synchronous_commit from giro.session(1000, 3000, 20000)'), '(on)',
-          'remote_write is not enough');
+select is(test.ask('weak', 'select synchronous_commit from giro.session(1000, 3000, 20000)'),
+          '(on)', 'remote_write is not enough');
 truncate giro.shard;
 select is(test.ask('plain', 'select cluster is null, name is null, epoch is null, role '
                    'from giro.session(1000, 3000, 20000)'), '(t,t,t,giro_coordinator)',

@@ -3,7 +3,8 @@ select * from no_plan();
 call test.reset();
 select lives_ok($$select giro.setup_shard('demo', 'shard-1', 1)$$, 'set-up may be repeated');
 select throws_ok($$select giro.setup_shard('other', 'shard-1', 1)$$, 'GR010',
-    'this database is shard shard-1 (ordinal 1) of cluster demo, not shard shard-1 (ordinal 1) of cluster other',
+    'this database is shard shard-1 (ordinal 1) of cluster demo, '
+    'not shard shard-1 (ordinal 1) of cluster other',
     'a shard of another cluster is refused');
 select throws_ok($$select giro.setup_shard('demo', 'shard-2', 1)$$, 'GR010', null, 'another name');
 select throws_ok($$select giro.setup_shard('demo', 'shard-1', 2)$$, 'GR010', null,

@@ -61,7 +61,8 @@ end
 $$;
 select format('call pg_temp.batch(%s)', round) from generate_series(1, 60) round \gexec
 call test.execute('a', 'select pg_stat_force_next_flush()');
-call test.wait_until(format('(select updates from pg_temp.counts()) >= %s', :updates_before + 1200));
+call test.wait_until(format('(select updates from pg_temp.counts()) >= %s',
+                            :updates_before + 1200));
 select is(updates - :updates_before, 1200::bigint, '1200 balances were updated')
 from pg_temp.counts();
 select ok(hot_updates - :hot_before >= 1140, 'at least 95 of 100 of these updates were HOT: '

@@ -1,0 +1,193 @@
+/* See fake_bank.h. */
+#include "fake_bank.h"
+
+#include "shard/route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum
+{
+    ACCOUNTS_MAX = 32,
+    TRANSFERS_MAX = 8,
+    TEXT_MAX = 40,
+    CREATED_AT_US = 111,
+    DECIDED_AT_US = 222,
+};
+
+typedef struct FakeAccount
+{
+    char id[ACCOUNT_ID_MAX + 1];
+    char state[TEXT_MAX];
+    int64_t balance;
+} FakeAccount;
+
+typedef struct FakeTransfer
+{
+    uint8_t id[16];
+    char debit[TEXT_MAX];
+    char credit[TEXT_MAX];
+    char key[TEXT_MAX];
+} FakeTransfer;
+
+static struct
+{
+    FakeAccount accounts[ACCOUNTS_MAX];
+    size_t account_count;
+    FakeTransfer transfers[TRANSFERS_MAX];
+    size_t transfer_count;
+    const char *verdict;
+    bool prepared;
+    bool leg;
+} fake;
+
+void fake_bank_start(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.verdict = "abort";
+}
+
+static FakeAccount *find_account(const char *id)
+{
+    for (size_t i = 0; i < fake.account_count; i++)
+    {
+        if (strcmp(fake.accounts[i].id, id) == 0)
+            return &fake.accounts[i];
+    }
+    return NULL;
+}
+
+void fake_account(const char *id, const char *state, int64_t balance)
+{
+    FakeAccount *account = find_account(id);
+    if (account == NULL)
+    {
+        ASSERT(fake.account_count < ACCOUNTS_MAX);
+        account = &fake.accounts[fake.account_count++];
+    }
+    snprintf(account->id, sizeof account->id, "%s", id);
+    snprintf(account->state, sizeof account->state, "%s", state);
+    account->balance = balance;
+}
+
+void fake_transfer(const uint8_t id[16], const char *debit, const char *credit, const char *key)
+{
+    ASSERT(fake.transfer_count < TRANSFERS_MAX);
+    FakeTransfer *transfer = &fake.transfers[fake.transfer_count++];
+    memcpy(transfer->id, id, sizeof transfer->id);
+    snprintf(transfer->debit, sizeof transfer->debit, "%s", debit);
+    snprintf(transfer->credit, sizeof transfer->credit, "%s", credit);
+    snprintf(transfer->key, sizeof transfer->key, "%s", key);
+}
+
+void fake_verdict(const char *verdict)
+{
+    fake.verdict = verdict;
+}
+
+void fake_look(bool prepared, bool leg)
+{
+    fake.prepared = prepared;
+    fake.leg = leg;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* place, state, currency, balance, version, floor, status */
+static const PgRows *locked_accounts(const PgParams *params)
+{
+    enum
+    {
+        ACCOUNTS = 2, /* the parameter */
+    };
+    FakeRows *rows = fake_rows_new(7);
+    size_t count = fake_array_count(params, ACCOUNTS);
+    for (size_t i = 0; i < count; i++)
+    {
+        const FakeAccount *known = find_account(fake_array_text(params, ACCOUNTS, i));
+        fake_int4(rows, (int32_t)i + 1);
+        fake_text(rows, known != NULL ? known->state : "locked");
+        fake_text(rows, "EUR");
+        fake_int8(rows, known != NULL ? known->balance : 100);
+        fake_int8(rows, 3);
+        fake_int8(rows, 0);
+        fake_text(rows, "open");
+    }
+    return fake_lend(rows);
+}
+
+static void add_transfer(FakeRows *rows, const FakeTransfer *transfer)
+{
+    fake_uuid(rows, transfer->id);
+    fake_text(rows, "home");
+    fake_text(rows, "posted");
+    fake_text(rows, "2pc");
+    fake_text(rows, transfer->debit);
+    fake_text(rows, transfer->credit);
+    fake_int8(rows, 5);
+    fake_text(rows, "EUR");
+    fake_text(rows, transfer->key);
+    fake_null(rows); /* reference */
+    fake_text(rows, "{}");
+    fake_null(rows);    /* refusal */
+    fake_null(rows);    /* attention */
+    fake_int4(rows, 0); /* attempts */
+    fake_null(rows);    /* next_attempt_at */
+    fake_null(rows);    /* last_error */
+    fake_timestamp_us(rows, CREATED_AT_US);
+    fake_timestamp_us(rows, DECIDED_AT_US);
+}
+
+static const PgRows *known_transfers(const PgParams *params)
+{
+    FakeRows *rows = fake_rows_new(18);
+    size_t count = fake_array_count(params, 0);
+    for (size_t i = 0; i < fake.transfer_count; i++)
+    {
+        const FakeTransfer *transfer = &fake.transfers[i];
+        size_t length;
+        bool wanted = false;
+        for (size_t j = 0; j < count; j++)
+            wanted =
+                wanted || memcmp(fake_array_bytes(params, 0, j, &length), transfer->id, 16) == 0;
+        if (wanted)
+            add_transfer(rows, transfer);
+    }
+    return fake_lend(rows);
+}
+
+static const PgRows *bool_row(bool value)
+{
+    FakeRows *rows = fake_rows_new(1);
+    fake_bool(rows, value);
+    return fake_lend(rows);
+}
+
+const PgRows *fake_bank_answer(Statement statement, const PgParams *params)
+{
+    FakeRows *rows;
+    switch (statement)
+    {
+    case STATEMENT_LOCK:
+        return locked_accounts(params);
+    case STATEMENT_TRANSFERS_BY_ID:
+        return known_transfers(params);
+    case STATEMENT_RECORD:
+        rows = fake_rows_new(2);
+        fake_timestamp_us(rows, CREATED_AT_US);
+        fake_timestamp_us(rows, DECIDED_AT_US);
+        return fake_lend(rows);
+    case STATEMENT_VERDICT:
+        rows = fake_rows_new(1);
+        fake_text(rows, fake.verdict);
+        return fake_lend(rows);
+    case STATEMENT_PREPARED_EXISTS:
+        return bool_row(fake.prepared);
+    case STATEMENT_LEG_EXISTS:
+        return bool_row(fake.leg);
+    case STATEMENT_END_SESSION:
+        return bool_row(true);
+    default:
+        return NULL;
+    }
+}

@@ -1,0 +1,27 @@
+/*
+ * What the participant functions of fake shards answer: every account is there, open, in EUR, with
+ * a balance of 100 and no history, unless the test says otherwise; nothing is checked or changed.
+ */
+#ifndef GIRO_FAKE_BANK_H
+#define GIRO_FAKE_BANK_H
+
+#include "fake_values.h"
+#include "shard/statement.h"
+
+/* Forgets what the tests said; `verdict` answers "abort". */
+void fake_bank_start(void);
+
+/* What `lock` says of an account, from now on: "locked", "busy", "missing", "stale_route",
+ * "partition_moving". */
+void fake_account(const char *id, const char *state, int64_t balance);
+/* A row that stands under the id: posted, 5 EUR. */
+void fake_transfer(const uint8_t id[16], const char *debit, const char *credit, const char *key);
+/* What `verdict` answers from now on: "commit" or "abort". */
+void fake_verdict(const char *verdict);
+/* What the look-ups of `look` answer. */
+void fake_look(bool prepared, bool leg);
+
+/* The rows of a statement. Live until fake_values_stop. */
+const PgRows *fake_bank_answer(Statement statement, const PgParams *params);
+
+#endif
