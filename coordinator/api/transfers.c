@@ -115,8 +115,7 @@ static void submit(Api *api, HttpRequest *request, const TransferRequest *transf
     call->request = request;
     call->waiter.told = on_told;
     call->waiter.respond_async = preferences->respond_async;
-    batcher_submit(api->batcher, transfer, &call->waiter,
-                   (uint64_t)preferences->wait_s * MS_PER_S);
+    batcher_submit(api->batcher, transfer, &call->waiter, (uint64_t)preferences->wait_s * MS_PER_S);
 }
 
 void transfers_create(Api *api, HttpRequest *request)
