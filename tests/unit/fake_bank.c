@@ -39,6 +39,7 @@ static struct
     const char *verdict;
     bool prepared;
     bool leg;
+    const char *receipt;
 } fake;
 
 void fake_bank_start(void)
@@ -83,6 +84,11 @@ void fake_transfer(const uint8_t id[16], const char *debit, const char *credit, 
 void fake_verdict(const char *verdict)
 {
     fake.verdict = verdict;
+}
+
+void fake_receipt(const char *outcome)
+{
+    fake.receipt = outcome;
 }
 
 void fake_look(bool prepared, bool leg)
@@ -156,6 +162,43 @@ static const PgRows *known_transfers(const PgParams *params)
     return fake_lend(rows);
 }
 
+/* transfer, outcome, refusal */
+static const PgRows *receipts(const PgParams *params, int ids, const char *outcome)
+{
+    FakeRows *rows = fake_rows_new(3);
+    size_t count = outcome != NULL ? fake_array_count(params, ids) : 0;
+    for (size_t i = 0; i < count; i++)
+    {
+        size_t length;
+        fake_uuid(rows, fake_array_bytes(params, ids, i, &length));
+        fake_text(rows, outcome);
+        fake_text(rows, strcmp(outcome, "refused") == 0 ? "account-closed" : NULL);
+    }
+    return fake_lend(rows);
+}
+
+/* transfer, state, refusal, decided_at */
+static const PgRows *settled_transfers(const PgParams *params)
+{
+    enum
+    {
+        IDS = 2, /* parameters */
+        REFUSALS = 5,
+    };
+    FakeRows *rows = fake_rows_new(4);
+    size_t count = fake_array_count(params, IDS);
+    for (size_t i = 0; i < count; i++)
+    {
+        size_t length;
+        const char *refusal = fake_array_text(params, REFUSALS, i);
+        fake_uuid(rows, fake_array_bytes(params, IDS, i, &length));
+        fake_text(rows, refusal != NULL ? "reversed" : "posted");
+        fake_text(rows, refusal);
+        fake_timestamp_us(rows, DECIDED_AT_US);
+    }
+    return fake_lend(rows);
+}
+
 static const PgRows *bool_row(bool value)
 {
     FakeRows *rows = fake_rows_new(1);
@@ -185,6 +228,12 @@ const PgRows *fake_bank_answer(Statement statement, const PgParams *params)
         return bool_row(fake.prepared);
     case STATEMENT_LEG_EXISTS:
         return bool_row(fake.leg);
+    case STATEMENT_RECEIPTS_BY_ID:
+        return receipts(params, 0, fake.receipt);
+    case STATEMENT_TOMBSTONE:
+        return receipts(params, 3, fake.receipt != NULL ? fake.receipt : "cancelled");
+    case STATEMENT_SETTLE:
+        return settled_transfers(params);
     case STATEMENT_END_SESSION:
         return bool_row(true);
     default:

@@ -21,6 +21,10 @@ void fake_verdict(const char *verdict);
 /* What the look-ups of `look` answer. */
 void fake_look(bool prepared, bool leg);
 
+/* The receipt that stands for every saga from now on: "applied", "refused", "cancelled"; NULL =
+ * none. */
+void fake_receipt(const char *outcome);
+
 /* The rows of a statement. Live until fake_values_stop. */
 const PgRows *fake_bank_answer(Statement statement, const PgParams *params);
 

@@ -230,9 +230,13 @@ static Script *script_for(const Session *session, Statement statement)
     return NULL;
 }
 
-void session_send(Session *session, uint64_t deadline_ms, PgGroupDone done, void *context)
+/* Adds the group to the conversation, unless it is one of the claims that go on all the time.
+ * Answers whether a script has it stay silent. */
+static bool keep_conversation(const Session *session)
 {
     bool silent = false;
+    if (session->messages[0].statement == STATEMENT_CLAIM)
+        return false;
     say(session->shard->name);
     say(":");
     for (size_t i = 0; i < session->count; i++)
@@ -243,6 +247,12 @@ void session_send(Session *session, uint64_t deadline_ms, PgGroupDone done, void
         say(statement_row(session->messages[i].statement)->name);
     }
     say("\n");
+    return silent;
+}
+
+void session_send(Session *session, uint64_t deadline_ms, PgGroupDone done, void *context)
+{
+    bool silent = keep_conversation(session);
     session->done = done;
     session->context = context;
     session->busy = true;

@@ -442,6 +442,158 @@ static void a_leg_that_was_rolled_back_raises_the_alarm_at_home(void **state)
     assert_non_null(strstr(fake_conversation(), "s1: missing_leg\n"));
 }
 
+/* ---- sagas
+ * --------------------------------------------------------------------------------------- */
+
+#define HOLD   LOCK_A "s1: apply record commit\n"
+#define CREDIT "s2: begin lock receipts_by_id\ns2: apply receive commit\n"
+
+static void pay_by_saga(Fixture *fixture, Client *client)
+{
+    TransferRequest wanted = request("a1", "b1", 5, "k");
+    wanted.mode = MODE_SAGA;
+    submit(fixture, client, &wanted);
+    await(fixture, client);
+}
+
+static void check_reversed(const Client *client, ErrorCode refusal)
+{
+    assert_int_equal(client->kind, OUTCOME_RECORDED);
+    assert_int_equal(client->state, TRANSFER_REVERSED);
+    assert_int_equal(client->refusal, refusal);
+}
+
+static void a_saga_holds_credits_and_closes(void **state)
+{
+    Client client;
+    pay_by_saga(*state, &client);
+    check_posted(&client, MODE_SAGA);
+    assert_string_equal(fake_conversation(), HOLD CREDIT "s1: settle\n");
+}
+
+static void a_credit_that_stands_already_is_not_applied_again(void **state)
+{
+    Client client;
+    fake_receipt("applied");
+    pay_by_saga(*state, &client);
+    check_posted(&client, MODE_SAGA);
+    assert_string_equal(fake_conversation(),
+                        HOLD "s2: begin lock receipts_by_id\ns2: commit\ns1: settle\n");
+}
+
+static void a_refused_credit_leaves_its_receipt_before_the_refund(void **state)
+{
+    Client client;
+    fake_account("b1", "missing", 0);
+    pay_by_saga(*state, &client);
+    check_reversed(&client, ERROR_CREDIT_ACCOUNT_NOT_FOUND);
+    assert_string_equal(fake_conversation(),
+                        HOLD "s2: begin lock receipts_by_id\ns2: receive commit\n" LOCK_A
+                             "s1: apply settle commit\n");
+}
+
+static void a_lost_credit_is_done_again_and_never_asked_about(void **state)
+{
+    Fixture *fixture = *state;
+    Client client;
+    fake_script(fixture->b, STATEMENT_COMMIT, FAKE_LOST, NULL);
+    pay_by_saga(fixture, &client);
+    check_posted(&client, MODE_SAGA);
+    assert_string_equal(fake_conversation(), HOLD CREDIT CREDIT "s1: settle\n");
+}
+
+static void a_lost_close_is_done_again(void **state)
+{
+    Fixture *fixture = *state;
+    Client client;
+    fake_script(fixture->a, STATEMENT_SETTLE, FAKE_LOST, NULL);
+    pay_by_saga(fixture, &client);
+    check_posted(&client, MODE_SAGA);
+    assert_string_equal(fake_conversation(), HOLD CREDIT "s1: settle\ns1: settle\n");
+}
+
+static void an_unknown_hold_is_asked_about(void **state)
+{
+    Fixture *fixture = *state;
+    Client client;
+    fake_script(fixture->a, STATEMENT_COMMIT, FAKE_LOST, NULL);
+    fake_verdict("abort");
+    pay_by_saga(fixture, &client);
+    check_posted(&client, MODE_SAGA);
+    assert_string_equal(fake_conversation(),
+                        HOLD "s1: verdict transfers_by_id\n" HOLD CREDIT "s1: settle\n");
+}
+
+static void a_credit_that_keeps_failing_is_let_go_and_the_client_told_that_it_is_pending(
+    void **state)
+{
+    Fixture *fixture = *state;
+    Client client;
+    for (int i = 0; i < 3; i++)
+        fake_script(fixture->b, STATEMENT_RECEIVE, FAKE_ERROR, "P0001");
+    pay_by_saga(fixture, &client);
+    assert_int_equal(client.kind, OUTCOME_RECORDED);
+    assert_int_equal(client.state, TRANSFER_PENDING);
+    finish_batches(fixture);
+    assert_non_null(strstr(fake_conversation(), "s1: postpone\n"));
+    assert_null(strstr(fake_conversation(), "settle"));
+}
+
+/* Until its deadline has passed. */
+static void submit_while_the_credit_shard_is_away(Fixture *fixture, Client *client,
+                                                  const TransferRequest *wanted)
+{
+    fixture->b->usable = false;
+    submit(fixture, client, wanted);
+    assert_false(loop_run_until(fixture->loop, &client->told, 150));
+    fixture->b->usable = true;
+}
+
+static void giving_up_sets_the_tombstone_before_the_refund(void **state)
+{
+    Fixture *fixture = *state;
+    Client client;
+    TransferRequest wanted = request("a1", "b1", 5, "k");
+    wanted.mode = MODE_SAGA;
+    wanted.deadline_ms = 1;
+    submit_while_the_credit_shard_is_away(fixture, &client, &wanted);
+    await(fixture, &client);
+    check_reversed(&client, ERROR_DEADLINE_PASSED);
+    const char *tombstone = strstr(fake_conversation(), "s2: tombstone\n");
+    assert_non_null(tombstone);
+    assert_string_equal(tombstone, "s2: tombstone\n" LOCK_A "s1: apply settle commit\n");
+}
+
+static void a_credit_that_came_before_the_tombstone_goes_forward(void **state)
+{
+    Fixture *fixture = *state;
+    Client client;
+    TransferRequest wanted = request("a1", "b1", 5, "k");
+    wanted.mode = MODE_SAGA;
+    wanted.deadline_ms = 1;
+    fake_receipt("applied");
+    submit_while_the_credit_shard_is_away(fixture, &client, &wanted);
+    await(fixture, &client);
+    check_posted(&client, MODE_SAGA);
+    assert_non_null(strstr(fake_conversation(), "s2: tombstone\ns1: settle\n"));
+    assert_null(strstr(fake_conversation(), "refund"));
+}
+
+static void an_async_client_hears_as_soon_as_the_debit_is_durable(void **state)
+{
+    Fixture *fixture = *state;
+    Client client;
+    TransferRequest wanted = request("a1", "b1", 5, "k");
+    wanted.mode = MODE_SAGA;
+    client = (Client){.waiter = {.told = told, .respond_async = true}};
+    batcher_submit(fixture->batcher, &wanted, &client.waiter, 1000);
+    await(fixture, &client);
+    assert_int_equal(client.kind, OUTCOME_RECORDED);
+    assert_int_equal(client.state, TRANSFER_PENDING);
+    finish_batches(fixture);
+    assert_string_equal(fake_conversation(), HOLD CREDIT "s1: settle\n");
+}
+
 /* ---- many ------------------------------------------------------------------------------------ */
 
 static void what_queues_behind_a_batch_forms_the_next_one(void **state)
@@ -562,6 +714,16 @@ int main(void)
         with_fixture(a_busy_leg_is_applied_again_until_it_is_done),
         with_fixture(a_leg_that_does_not_exist_is_looked_for_before_it_counts_as_done),
         with_fixture(a_leg_that_was_rolled_back_raises_the_alarm_at_home),
+        with_fixture(a_saga_holds_credits_and_closes),
+        with_fixture(a_credit_that_stands_already_is_not_applied_again),
+        with_fixture(a_refused_credit_leaves_its_receipt_before_the_refund),
+        with_fixture(a_lost_credit_is_done_again_and_never_asked_about),
+        with_fixture(a_lost_close_is_done_again),
+        with_fixture(an_unknown_hold_is_asked_about),
+        with_fixture(a_credit_that_keeps_failing_is_let_go_and_the_client_told_that_it_is_pending),
+        with_fixture(giving_up_sets_the_tombstone_before_the_refund),
+        with_fixture(a_credit_that_came_before_the_tombstone_goes_forward),
+        with_fixture(an_async_client_hears_as_soon_as_the_debit_is_durable),
         with_fixture(what_queues_behind_a_batch_forms_the_next_one),
         with_fixture(twins_wait_for_one_transfer_and_a_rival_is_told_what_differs),
         with_fixture(beyond_the_bound_a_request_is_told_at_once),
