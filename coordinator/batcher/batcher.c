@@ -270,6 +270,11 @@ static void take_record(Batcher *batcher, Transfer *transfer)
         claimer_hurry(batcher->claimer); /* somebody waits for it: is it due? */
 }
 
+static bool is_past_its_deadline(const Batcher *batcher, const Transfer *transfer)
+{
+    return transfer->give_up_at_ms != 0 && transfer->give_up_at_ms <= loop_now_ms(batcher->loop);
+}
+
 /* A credit that is to be given up: a tombstone instead, if it is not too late. */
 static void give_up(Batcher *batcher, Transfer *transfer, ErrorCode reason)
 {
@@ -282,8 +287,10 @@ static void give_up(Batcher *batcher, Transfer *transfer, ErrorCode reason)
 }
 
 /* A credit that has to be tried again becomes a tombstone once it is to be given up. */
-static void turn_if_given_up(Transfer *transfer)
+static void turn_if_given_up(const Batcher *batcher, Transfer *transfer)
 {
+    if (transfer->giving_up == ERROR_NONE && is_past_its_deadline(batcher, transfer))
+        transfer->giving_up = ERROR_DEADLINE_PASSED;
     if (transfer->work == BATCH_CREDIT && transfer->giving_up != ERROR_NONE)
         transfer->work = BATCH_CANCEL;
 }
@@ -291,7 +298,7 @@ static void turn_if_given_up(Transfer *transfer)
 /* The attempt came to nothing; it is tried again, or not. */
 static void take_setback(Batcher *batcher, Transfer *transfer)
 {
-    turn_if_given_up(transfer);
+    turn_if_given_up(batcher, transfer);
     if (!transfer->held && !flight_is_awaited(transfer))
         land(batcher, transfer); /* nothing was recorded, and nobody wants it any more */
     else if (transfer->result == RESULT_BUSY)
@@ -400,7 +407,7 @@ static void sweep_flight(void *context, void *value)
     flight_tell_late(transfer, loop_now_ms(batcher->loop), &outcome);
     if (transfer->held)
         flight_tell_accepted(transfer); /* twins that came later */
-    if (transfer->give_up_at_ms != 0 && transfer->give_up_at_ms <= loop_now_ms(batcher->loop))
+    if (is_past_its_deadline(batcher, transfer))
         give_up(batcher, transfer, ERROR_DEADLINE_PASSED);
     if (!transfer->held && transfer->queue != NULL && !flight_is_awaited(transfer))
     {

@@ -128,14 +128,34 @@ void bank_expect(Client *client, const Payment *payment, int status, const char 
     response_done(&response);
 }
 
+void bank_close(Client *client, const char *account)
+{
+    char path[160];
+    AccountName world;
+    Response response;
+    Payment all = {.credit = world, .debit = account, .amount = bank_balance(client, account)};
+    all.key = bank_key();
+    bank_world(client, 1, world);
+    if (all.amount > 0)
+        bank_expect(client, &all, 201, NULL, NULL);
+    snprintf(path, sizeof path, "/v1/accounts/%s", account);
+    Request request = {.method = "PATCH",
+                       .path = path,
+                       .body = "{\"reason\":\"because of the test\",\"status\":\"closed\"}"};
+    client_call(client, &request, &response);
+    response_expect(&response, 200, NULL);
+    response_done(&response);
+}
+
 void bank_pay_finally(Client *client, const Payment *payment)
 {
     Response response;
     bank_pay(client, payment, &response);
     for (int i = 0; i < REPEATS_MAX && response.status != 200 && response.status != 201; i++)
     {
-        check(response.status == 0 || response.status == 429 || response.status == 503, "%s: %d %s",
-              payment->key, response.status, response.body);
+        check(response.status == 0 || response.status == 202 || response.status == 429 ||
+                  response.status == 503,
+              "%s: %d %s", payment->key, response.status, response.body);
         response_done(&response);
         usleep(REPEAT_PAUSE_US);
         bank_pay(client, payment, &response);

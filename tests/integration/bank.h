@@ -19,6 +19,9 @@ void bank_open_many(Client *client, int shard, int64_t balance, AccountName *ret
 /* The account without a floor on that shard. */
 void bank_world(Client *client, int shard, AccountName ret_name);
 
+/* Takes all money out of the account and closes it. */
+void bank_close(Client *client, const char *account);
+
 int64_t bank_balance(Client *client, const char *account);
 /* Waits, at most 15 s, until the account has this balance: a credit may become visible a little
  * later than the answer. */

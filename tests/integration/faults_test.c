@@ -15,6 +15,7 @@
 enum
 {
     PLACES_MAX = 64,
+    REPEATS_MAX = 150,
     REPEAT_PAUSE_US = 100000,
     PAUSE_MS = 300,
     AMOUNT = 3,
@@ -44,6 +45,14 @@ static void note_place(void *context, const char *mode, const char *stage, const
     snprintf(place->mode, sizeof place->mode, "%s", mode);
     snprintf(place->stage, sizeof place->stage, "%s", stage);
     snprintf(place->side, sizeof place->side, "%s", side);
+}
+
+typedef char PointName[64];
+
+static void name_point(const Place *place, const char *point, PointName ret_name)
+{
+    snprintf(ret_name, sizeof(PointName), "%.7s.%.15s.%.7s.%.8s", place->mode, place->stage,
+             place->side, point);
 }
 
 static int start(void **state)
@@ -90,16 +99,20 @@ static const char *way_to(const Place *place, char name[64])
 {
     static const struct
     {
+        const char *mode;
         const char *stage;
         const char *cause;
     } ways[] = {
-        {"ask", "decide.home.after"},
-        {"cancel", "prepare.remote.after"},
-        {"look", "apply.remote.after"},
+        {"local", "ask", "decide.home.after"},
+        {"2pc", "ask", "decide.home.after"},
+        {"2pc", "cancel", "prepare.remote.after"},
+        {"2pc", "look", "apply.remote.after"},
+        {"saga", "ask", "hold.home.after"},
+        {"saga", "cancel", "credit.remote.before"}, /* with a deadline: see fields_for */
     };
     for (size_t i = 0; i < ARRAY_LENGTH(ways); i++)
     {
-        if (strcmp(place->stage, ways[i].stage) != 0)
+        if (strcmp(place->stage, ways[i].stage) != 0 || strcmp(place->mode, ways[i].mode) != 0)
             continue;
         snprintf(name, 64, "%s.%s", place->mode, ways[i].cause);
         return name;
@@ -107,26 +120,71 @@ static const char *way_to(const Place *place, char name[64])
     return NULL;
 }
 
+static bool is_saga(const Place *place, const char *stage)
+{
+    return strcmp(place->mode, "saga") == 0 && strcmp(place->stage, stage) == 0;
+}
+
+static const char *fields_for(const Place *place)
+{
+    if (is_saga(place, "cancel"))
+        return "\"mode\":\"saga\",\"deadline_ms\":1";
+    return strcmp(place->mode, "saga") == 0 ? "\"mode\":\"saga\"" : NULL;
+}
+
+/* Refunds and cancels lead back: the saga is reversed, finally, and no money has moved. */
+static void reverse_finally(const Payment *payment)
+{
+    Response response;
+    bank_pay(client, payment, &response);
+    for (int i = 0; i < REPEATS_MAX && response.status != 422; i++)
+    {
+        check(response.status == 202 || response.status == 429 || response.status == 503, "%d %s",
+              response.status, response.body);
+        response_done(&response);
+        usleep(REPEAT_PAUSE_US);
+        bank_pay(client, payment, &response);
+    }
+    response_expect(&response, 422, NULL);
+    assert_string_equal(response_string(&response, "state"), "reversed");
+    response_done(&response);
+    assert_int_equal(bank_balance(client, payment->debit), 10);
+}
+
+/* The accounts of a cell: home has the lower and, next, the higher ordinal. A refund's credit
+ * account is missing. */
+static Payment payment_for(const Place *place, AccountName a, AccountName b)
+{
+    bool local = strcmp(place->mode, "local") == 0;
+    bool turned = !local && cells % 2 == 1;
+    bank_open(client, turned ? 2 : 1, 10, a);
+    bank_open(client, local || turned ? 1 : 2, 10, b);
+    if (is_saga(place, "refund"))
+        bank_close(client, b);
+    return (Payment){a, b, AMOUNT, bank_key(), fields_for(place)};
+}
+
 static void run_cell(const Place *place, const char *point, const char *action)
 {
-    char name[64];
+    PointName name;
     char cause_name[64];
     AccountName a;
     AccountName b;
-    snprintf(name, sizeof name, "%s.%s.%s.%s", place->mode, place->stage, place->side, point);
-    bool local = strcmp(place->mode, "local") == 0;
-    bank_open(client, 1, 10, a);
-    bank_open(client, local ? 1 : 2, 10, b);
+    name_point(place, point, name);
+    Payment payment = payment_for(place, a, b);
     const char *cause = way_to(place, cause_name);
     if (cause != NULL)
         fixture_arm(cause, "error", 0);
+    if (is_saga(place, "cancel"))
+        fixture_arm("saga.lock.remote.before", "pause", 20); /* longer than the deadline */
     fixture_arm(name, action, PAUSE_MS);
-    Payment payment = {a, b, AMOUNT, bank_key()};
-    /* The home has the lower and, next, the higher ordinal. */
-    if (!local && cells % 2 == 1)
-        payment = (Payment){b, a, AMOUNT, payment.key};
-    pay_finally(&payment);
-    check_moved_once(&payment, 10, 10);
+    if (is_saga(place, "refund") || is_saga(place, "cancel"))
+        reverse_finally(&payment);
+    else
+    {
+        pay_finally(&payment);
+        check_moved_once(&payment, 10, 10);
+    }
     for (int i = 0; i < 50 && left(name) > 0; i++)
         usleep(REPEAT_PAUSE_US);
     check(left(name) == 0, "%s (%s) was not reached", name, action);
@@ -165,6 +223,8 @@ static void a_pause_at_every_stage_moves_the_money_once(void **state)
 
 static bool leaves_no_leg(const Place *place, const char *point)
 {
+    if (strcmp(place->mode, "saga") == 0)
+        return false; /* saga_test */
     if (strcmp(place->stage, "lock") == 0)
         return true;
     if (strcmp(place->mode, "local") == 0)
@@ -179,13 +239,12 @@ static void a_crash_that_leaves_no_leg_is_settled_by_repeating_the_request(void 
     {
         for (size_t point = 0; point < ARRAY_LENGTH(points); point++)
         {
-            char name[64];
+            PointName name;
             AccountName a;
             AccountName b;
             if (!leaves_no_leg(&places[i], points[point]))
                 continue;
-            snprintf(name, sizeof name, "%s.%s.%s.%s", places[i].mode, places[i].stage,
-                     places[i].side, points[point]);
+            name_point(&places[i], points[point], name);
             bank_open(client, 1, 10, a);
             bank_open(client, strcmp(places[i].mode, "local") == 0 ? 1 : 2, 10, b);
             Payment payment = {a, b, AMOUNT, bank_key()};
