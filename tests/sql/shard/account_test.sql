@@ -126,6 +126,19 @@ select throws_ok($$select pg_temp.patch('bob', 'frozen')$$, '55P03', null,
                  'a row that is locked is waited for, at most lock_timeout');
 call test.execute('a', 'rollback');
 
+call test.account('racer', 5);
+call test.open('b');
+call test.execute('a', 'begin isolation level read committed');
+call test.execute('a', test.lock_call(array['racer']));
+call test.execute('a', test.apply_call(7, 'home', 'saga', array[test.leg('racer', 7, -5)]));
+call test.execute('a', test.record_call(7, 7, 'saga', 'racer', 'x', 5, 'pending'));
+call test.send('b', format('select outcome from giro.account_patch(%s, 1, ''racer'', %L, '
+                           '''closed'', null, false)', test.partition('racer'), test.route('racer')));
+call test.wait_until('exists (select from pg_locks where not granted)');
+call test.execute('a', 'commit');
+select is(test.answer('b'), '(in_transit)', 'and judged as it stands under the lock');
+call test.close('b');
+
 -- entries
 call test.run(test.apply_call(6, 'home', '2pc', array[
     test.leg('bob', 60, -1, 'x'), test.leg('bob', 61, -2, 'y'), test.leg('bob', 62, -3, 'z')]));

@@ -148,7 +148,20 @@ select throws_ok(
     test.apply_call(8, 'remote', '2pc', array[
         test.leg('limitless', 12, 9007199254740991), test.leg('limitless', 13, 1)]),
     '23514', null, 'and so is the limit of a balance');
-select results_eq('unchanged', array[true], 'none of them left a trace');
+select results_eq('unchanged', array[true], 'all of these left no trace');
+do $$
+begin
+    call test.run(test.apply_call(30, 'home', '2pc', array[test.leg('bob', 30, -1)]));
+    call test.run(test.apply_call(31, 'remote', '2pc', array[test.leg('bob', 31, 1)]));
+end
+$$;
+truncate before;
+insert into before
+    select (select array_agg(a order by id) from giro.accounts a),
+           (select count(*) from giro.entries), (select count(*) from giro.batches);
+select throws_ok(:'good', 'GR002', null,
+                 'an account that moved on is refused, even with the balance it had');
+select results_eq('unchanged', array[true], 'nor did this');
 
 -- many legs, totals beyond a bigint
 do $$
