@@ -1,6 +1,6 @@
 -- Claims pending sagas towards these shards that are due, at most p_limit for each, and
--- answers what it takes to go on with them. giving_up says why a saga is to be reversed: asked
--- for, or its deadline has passed.
+-- answers what it takes to go on with them. giving_up says why a saga is to be reversed: asked for,
+-- or its deadline has passed.
 --
 -- Called by:  every coordinator, all the time, with the shards that it can reach.
 -- Idempotent: a claim only moves next_attempt_at on, so that others leave the transfer alone for a

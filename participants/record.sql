@@ -25,9 +25,9 @@ declare
 begin
     perform giro.require_read_committed();
 
-    insert into transfers (id, home, remote, debit_account, debit_route, credit_account, credit_route,
-                           idempotency_key, amount, currency, mode, state, refusal, batch,
-                           reference, metadata, created_at, decided_at,
+    insert into transfers (id, home, remote, debit_account, debit_route, credit_account,
+                           credit_route, idempotency_key, amount, currency, mode, state, refusal,
+                           batch, reference, metadata, created_at, decided_at,
                            deadline_at, next_attempt_at)
     select t.id, p_home, p_remote, t.debit_account, t.debit_route, t.credit_account, t.credit_route,
            t.key, t.amount, t.currency, p_mode, t.state, t.refusal, p_batch,

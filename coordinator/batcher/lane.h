@@ -3,7 +3,8 @@
  *
  *   local, two-phase, hold   one lane per pair (home, remote)
  *   credit, cancel           one per shard of the credit accounts: all homes join there, so that a
- * hot account is updated once per batch close, refund            one per home
+ *                            hot account is updated once per batch
+ *   close, refund            one per home
  *
  * Three queues, each with a bound on its batches in flight:
  *   fresh   locks with SKIP LOCKED; while its batch is in flight the next one gathers

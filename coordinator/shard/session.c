@@ -18,6 +18,8 @@ enum
     REASON_MAX = 256,
 };
 
+_Static_assert(PG_GROUP_MAX <= 32, "a bit of Session.hidden for every message of a group");
+
 static void verify(Session *session);
 
 static void fail(Session *session, SessionFailure failure, const char *why)

@@ -159,13 +159,13 @@ create table giro.transfers
     constraint transfers_metadata_is_an_object check (jsonb_typeof(metadata) = 'object'),
     constraint transfers_only_sagas_are_given_up
         check (mode = 'saga' or (giving_up is null and deadline_at is null)),
-    constraint transfers_pending_ones_are_due check (state <> 'pending' or next_attempt_at is not null),
+    constraint transfers_pending_ones_are_due
+        check (state <> 'pending' or next_attempt_at is not null),
     constraint transfers_attempts_are_counted check (attempts >= 0)
 )
 with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 
--- What is due towards a shard, what is in transit from an account, and what needs a person: all
--- small.
+-- What is due towards a shard, is in transit from an account, or needs a person: all small.
 create index transfers_due on giro.transfers (remote, next_attempt_at) where state = 'pending';
 create index transfers_in_transit on giro.transfers (debit_account) where state = 'pending';
 create index transfers_need_attention on giro.transfers (created_at) where attention is not null;

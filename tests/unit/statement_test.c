@@ -5,6 +5,7 @@
 #include "shard/statement.h"
 
 #include "cluster/embedded.h"
+#include "pg/pg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,6 +107,16 @@ static void every_row_is_filled(void **state)
     }
 }
 
+/* Settings, the end of an abandoned backend, all prepared statements, a commit. */
+static void the_set_up_of_a_session_fits_one_group(void **state)
+{
+    int messages = 3;
+    (void)state;
+    for (int i = 0; i < STATEMENT_COUNT; i++)
+        messages += statement_is_prepared((Statement)i);
+    assert_true(messages <= PG_GROUP_MAX);
+}
+
 static void every_call_fits_its_participant_function(void **state)
 {
     (void)state;
@@ -152,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_filled),
+        cmocka_unit_test(the_set_up_of_a_session_fits_one_group),
         cmocka_unit_test(every_call_fits_its_participant_function),
         cmocka_unit_test(every_read_fits_its_directory_function),
         cmocka_unit_test(the_longest_gid_statement_is_bounded),
