@@ -39,6 +39,9 @@ stop_database_cluster() { # name
 
 choose_user
 choose_directory
+[[ -d $GIRO_DIR ]] || exit 0
+# First the lock: an up that is still at work may be about to start something.
+take_lock
 if [[ ! -f $GIRO_DIR/settings ]]; then
     say "there is no cluster in $GIRO_DIR"
     exit 0
@@ -46,7 +49,6 @@ fi
 # What runs counts, not what this call's environment says.
 unset GIRO_PORT GIRO_PG_PORT GIRO_SHARDS GIRO_COORDINATORS GIRO_PROXY_OFFSET
 load_settings
-take_lock
 
 pids=()
 for file in "$GIRO_DIR"/girod-*.pid; do

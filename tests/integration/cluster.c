@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -76,12 +77,14 @@ static void become(const Cluster *cluster, const char *const *words)
     _exit(127);
 }
 
-/* Runs a program to its end; what it says goes to `output`, a descriptor. Returns its status. */
+/* Starts a program; what it says goes to `output`, a descriptor. It does not outlive this process,
+ * so that the guardian tears down something that grows no more. */
 static pid_t start(const Cluster *cluster, const char *const *words, int output)
 {
     pid_t pid = fork();
     if (pid == 0)
     {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
         int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
         dup2(nothing, STDIN_FILENO);
         dup2(output, STDOUT_FILENO);

@@ -368,6 +368,19 @@ static void restart_postgres(const Cluster *cluster, int database)
     cluster_start_postgres(cluster);
 }
 
+/* After cases that change settings, also when they fail. */
+static int put_settings_right(void **state)
+{
+    Cluster *cluster = *state;
+    for (int shard = 1; shard <= SHARDS; shard++)
+    {
+        sql_run(cluster_dsn(cluster, shard), "alter system reset all");
+    }
+    restart_postgres(cluster, 1);
+    restart_postgres(cluster, 2);
+    return 0;
+}
+
 static void too_few_prepared_transactions_are_refused(void **state)
 {
     Cluster *cluster = *state;
@@ -380,8 +393,6 @@ static void too_few_prepared_transactions_are_refused(void **state)
     sql_run(cluster_dsn(cluster, 2), "alter system set max_prepared_transactions = 8");
     restart_postgres(cluster, 2);
     expect_ready(cluster, &plan);
-    sql_run(cluster_dsn(cluster, 2), "alter system reset max_prepared_transactions");
-    restart_postgres(cluster, 2);
 }
 
 static void await_setting(const Cluster *cluster, const char *name, const char *value)
@@ -569,8 +580,9 @@ int main(void)
         cmocka_unit_test(a_coordinators_role_that_is_too_strong_is_refused),
         cmocka_unit_test(the_coordinators_way_in_is_tried),
         cmocka_unit_test(a_server_that_is_down_is_reported),
-        cmocka_unit_test(too_few_prepared_transactions_are_refused),
-        cmocka_unit_test(settings_that_lose_writes_are_refused_unless_allowed),
+        cmocka_unit_test_teardown(too_few_prepared_transactions_are_refused, put_settings_right),
+        cmocka_unit_test_teardown(settings_that_lose_writes_are_refused_unless_allowed,
+                                  put_settings_right),
         cmocka_unit_test(a_shard_of_another_cluster_is_refused),
         cmocka_unit_test(a_directory_of_another_cluster_is_refused),
         cmocka_unit_test(a_shard_keeps_its_name_and_ordinal),
