@@ -7,6 +7,7 @@
 #include "books.h"
 #include "check.h"
 #include "processes.h"
+#include "sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ enum
     SHARDS = 3,
     NOTICE_MS = 10000, /* in which a change of a server must be noticed */
     PAUSE_MS = 50,
+    PREPARED_MAX = 256, /* max_prepared_transactions of docker/up.sh */
 };
 
 static Cluster *cluster;
@@ -76,11 +78,33 @@ static void await_usable(int shard, bool usable)
     }
 }
 
+/* Prepares nothing, under so many names, on shard 2; false takes them all back. */
+static void hold_prepared_transactions(bool held)
+{
+    char sqlstate[6];
+    char tag[40];
+    SqlSession *session = sql_session_new(cluster_dsn(cluster, 2));
+    assert_non_null(session);
+    for (int i = 0; i < PREPARED_MAX; i++)
+    {
+        char text[128];
+        snprintf(text, sizeof text,
+                 held ? "begin; select from pg_class limit 1; prepare transaction 'held-%d'"
+                      : "rollback prepared 'held-%d'",
+                 i);
+        sql_session_run(session, text, NULL, sqlstate, tag);
+    }
+    sql_session_free(session);
+}
+
 /* Puts right whatever a case has broken, also after a failure. */
 static int end_case(void **state)
 {
     (void)state;
     cluster_start_postgres(cluster);
+    if (sql_integer(cluster_dsn(cluster, 2), "select count(*) from pg_prepared_xacts"
+                                             " where gid like 'held-%%'") > 0)
+        hold_prepared_transactions(false);
     for (int shard = 1; shard <= SHARDS; shard++)
         await_usable(shard, true);
     books_check(cluster);
@@ -351,6 +375,30 @@ static void a_paused_shard_delays_only_what_touches_it(void **state)
     assert_int_equal(bank_balance(client, a), 89);
 }
 
+static void a_shard_that_cannot_prepare_is_shard_error_and_logged(void **state)
+{
+    AccountName a;
+    AccountName b;
+    char command[256];
+    char value[16];
+    Response response;
+    (void)state;
+    bank_open(client, 1, 100, a);
+    bank_open(client, 2, 0, b);
+    hold_prepared_transactions(true);
+    const char *key = bank_key();
+    bank_pay(client, &(Payment){a, b, 10, key}, &response);
+    response_expect(&response, 503, "shard-error");
+    assert_string_equal(response_string(&response, "effect"), "none");
+    assert_true(response_header(&response, "Retry-After", value, sizeof value));
+    snprintf(command, sizeof command, "grep -F '\"request_id\":\"%s\"' \"$GIRO_LOG\" | grep -qF %s",
+             response_string(&response, "request_id"), "'maximum number of prepared'");
+    response_done(&response);
+    assert_int_equal(cluster_shell(cluster, command, NULL, 0), 0);
+    hold_prepared_transactions(false);
+    bank_expect(client, &(Payment){a, b, 10, key}, 201, NULL, NULL);
+}
+
 #define ending_well(test) cmocka_unit_test_teardown(test, end_case)
 
 int main(void)
@@ -364,6 +412,7 @@ int main(void)
         ending_well(a_directory_that_is_down_does_not_unready),
         ending_well(a_dead_shard_is_503_for_all_that_touches_it),
         ending_well(a_paused_shard_delays_only_what_touches_it),
+        ending_well(a_shard_that_cannot_prepare_is_shard_error_and_logged),
     };
     return cmocka_run_group_tests_name("health", tests, start, stop);
 }
