@@ -2,9 +2,7 @@
  * The account contract of the API, on real shards: what is created, found and shown, and what is
  * refused. Changes are in changes_test.c, the list of entries is in entries_test.c.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "sql.h"
 
 #include <stdio.h>
@@ -16,23 +14,7 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){0});
-    client = client_new(cluster_url(cluster, 1));
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
-    books_check(cluster);
+    fixture_start(&(ClusterOptions){0}, &cluster, &client);
     return 0;
 }
 
@@ -427,8 +409,6 @@ static void paths_are_split_before_they_are_decoded(void **state)
     expect_get(decoded, 404, "account-not-found");
 }
 
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,5 +426,5 @@ int main(void)
         with_books(an_account_shows_these_fields),
         with_books(paths_are_split_before_they_are_decoded),
     };
-    return cmocka_run_group_tests_name("accounts", tests, start, stop);
+    return cmocka_run_group_tests_name("accounts", tests, start, fixture_stop);
 }

@@ -3,9 +3,7 @@
  * the same content, what leaves a key free, what a client is told that waits; over two
  * coordinators.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "sql.h"
 
 #include <stdio.h>
@@ -20,26 +18,15 @@ static Client *other;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){.coordinators = 2, .proxied = true});
-    client = client_new(cluster_url(cluster, 1));
+    fixture_start(&(ClusterOptions){.coordinators = 2, .proxied = true}, &cluster, &client);
     other = client_new(cluster_url(cluster, 2));
     return 0;
 }
 
 static int stop(void **state)
 {
-    (void)state;
-    client_free(client);
     client_free(other);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
-    books_check(cluster);
-    return 0;
+    return fixture_stop(state);
 }
 
 /* A payment with more fields: `more` starts with a comma or is empty. */
@@ -71,16 +58,6 @@ static void open_pair(AccountName ret_debit, AccountName ret_credit)
 {
     bank_open(client, 1, 1000, ret_debit);
     bank_open(client, 2, 0, ret_credit);
-}
-
-static void arm(const char *name, const char *body)
-{
-    char path[128];
-    Response response;
-    snprintf(path, sizeof path, "/v1/failpoints/%s", name);
-    client_call(client, &(Request){.method = "PUT", .path = path, .body = body}, &response);
-    response_expect(&response, 200, NULL);
-    response_done(&response);
 }
 
 /* ---- the document --------------------------------------------------------------------------- */
@@ -378,7 +355,7 @@ static void a_client_waits_as_long_as_it_asks_to(void **state)
     const char *key = bank_key();
     (void)state;
     open_pair(a, b);
-    arm("2pc.decide.home.before", "{\"action\":\"drop\"}");
+    fixture_arm("2pc.decide.home.before", "drop", 0);
     pay_with(&(Payment){a, b, 10, key}, "", "Prefer: wait=0", &response);
     check(response.status == 503 && response.seconds < 1, "%d %.3f s", response.status,
           response.seconds);
@@ -395,8 +372,6 @@ static void a_client_waits_as_long_as_it_asks_to(void **state)
     response_done(&response);
     assert_int_equal(bank_balance(client, b), 20);
 }
-
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
 
 int main(void)
 {

@@ -2,9 +2,7 @@
  * Changes of accounts over the API, on real shards: freezing, closing, floors, and the reasons for
  * them.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "processes.h"
 #include "sql.h"
 
@@ -18,23 +16,7 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){0});
-    client = client_new(cluster_url(cluster, 1));
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
-    books_check(cluster);
+    fixture_start(&(ClusterOptions){0}, &cluster, &client);
     return 0;
 }
 
@@ -294,8 +276,6 @@ static void a_change_is_logged_with_its_reason(void **state)
     assert_int_equal(cluster_shell(cluster, command, NULL, 0), 0);
 }
 
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,5 +287,5 @@ int main(void)
         with_books(a_locked_account_is_waited_for_and_still_readable),
         with_books(a_change_is_logged_with_its_reason),
     };
-    return cmocka_run_group_tests_name("changes", tests, start, stop);
+    return cmocka_run_group_tests_name("changes", tests, start, fixture_stop);
 }

@@ -2,9 +2,7 @@
  * The list of an account's entries over the API, on real shards: what an entry shows, and that
  * pages neither repeat nor miss one while new entries are being written.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,23 +19,7 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){0});
-    client = client_new(cluster_url(cluster, 1));
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
-    books_check(cluster);
+    fixture_start(&(ClusterOptions){0}, &cluster, &client);
     return 0;
 }
 
@@ -373,8 +355,6 @@ static void a_cursor_beyond_the_ends_is_harmless(void **state)
     response_done(&response);
 }
 
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,5 +367,5 @@ int main(void)
         with_books(wrong_parameters_and_cursors_are_400),
         with_books(a_cursor_beyond_the_ends_is_harmless),
     };
-    return cmocka_run_group_tests_name("entries", tests, start, stop);
+    return cmocka_run_group_tests_name("entries", tests, start, fixture_stop);
 }

@@ -2,10 +2,9 @@
  * What girod says of itself and of its shards, while they live and when they do not: probes, the
  * description, the problem codes, and what a 503 tells a client.
  */
-#include "bank.h"
 #include "base/error.h"
 #include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "processes.h"
 #include "sql.h"
 
@@ -27,16 +26,7 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){.shards = SHARDS});
-    client = client_new(cluster_url(cluster, 1));
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
+    fixture_start(&(ClusterOptions){.shards = SHARDS}, &cluster, &client);
     return 0;
 }
 
@@ -414,5 +404,5 @@ int main(void)
         ending_well(a_paused_shard_delays_only_what_touches_it),
         ending_well(a_shard_that_cannot_prepare_is_shard_error_and_logged),
     };
-    return cmocka_run_group_tests_name("health", tests, start, stop);
+    return cmocka_run_group_tests_name("health", tests, start, fixture_stop);
 }

@@ -2,9 +2,7 @@
  * HTTP as clients really send it, against girod and real shards: bodies in pieces, wrong framing,
  * wrong headers, wrong methods, and clients that are slow, many, or gone.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "processes.h"
 
 #include <stdio.h>
@@ -27,23 +25,7 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){.shards = 2, .girod_flags = ""});
-    client = client_new(cluster_url(cluster, 1));
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
-    books_check(cluster);
+    fixture_start(&(ClusterOptions){.shards = 2, .girod_flags = ""}, &cluster, &client);
     return 0;
 }
 
@@ -507,8 +489,6 @@ static void slow_clients_hinder_nobody_and_are_closed(void **state)
     assert_int_equal(bank_balance(client, b), 50);
 }
 
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -525,5 +505,5 @@ int main(void)
         with_books(head_is_get_without_a_body),
         with_books(slow_clients_hinder_nobody_and_are_closed),
     };
-    return cmocka_run_group_tests_name("http", tests, start, stop);
+    return cmocka_run_group_tests_name("http", tests, start, fixture_stop);
 }
