@@ -2,7 +2,8 @@
  * See api.h.
  *
  * The route table is the whole surface of the API. A pattern's `{}` stands for one segment that is
- * not empty. HEAD is answered wherever GET is; libmicrohttpd leaves the body out.
+ * not empty; the first pattern that matches a path has it for all methods. HEAD is answered
+ * wherever GET is; libmicrohttpd leaves the body out.
  */
 #include "api/handler.h"
 
@@ -16,6 +17,7 @@ enum
     ALLOW_MAX = 64,
     PARAMETERS_MAX = 4,
     PARAMETER_BYTES = 16 * 1024, /* metadata is the largest */
+    BODIES_BYTES_MAX = 256 * 1024 * 1024,
     DRAIN_POLL_MS = 10,
 };
 
@@ -30,6 +32,7 @@ typedef struct ApiRoute
 
 static const ApiRoute routes[] = {
     {"POST", "/v1/transfers", transfers_create, {0}, NULL},
+    {"POST", "/v1/transfers/batch", transfers_batch, {0}, NULL},
     {"GET", "/v1/transfers", transfers_list, {"debit_account", "idempotency_key"}, NULL},
     {"GET", "/v1/transfers/{}", transfers_get, {0}, NULL},
 
@@ -60,12 +63,11 @@ void answer_json(HttpRequest *request, int status, JsonWriter *writer, HttpReply
 {
     reply->status = status;
     reply->content_type = "application/json";
-    reply->body = json_writer_text(writer, &reply->body_length);
-    if (reply->body != NULL)
+    reply->given_body = json_writer_take(writer, &reply->body_length);
+    if (reply->given_body != NULL)
         http_reply(request, reply);
     else
         problem_send(request, ERROR_INTERNAL, "the answer is too large");
-    json_writer_free(writer);
 }
 
 const char *query_value(const HttpRequest *request, const char *name)
@@ -100,6 +102,19 @@ Json *body_json(const HttpRequest *request, Fault *fault)
     if (document == NULL)
         fault_set(fault, error.code, NULL, "%.150s", error.text);
     return document;
+}
+
+bool read_preferences(const HttpRequest *request, Preferences *ret_preferences, Fault *fault)
+{
+    Preferences preferences = {.wait_s = WAIT_S_DEFAULT};
+    const char *header;
+    for (size_t i = 0; (header = http_header(request, "Prefer", i)) != NULL; i++)
+    {
+        if (!fields_prefer(header, &preferences, fault))
+            return false;
+    }
+    *ret_preferences = preferences;
+    return true;
 }
 
 bool path_account(HttpRequest *request, const char **ret_id)
@@ -156,13 +171,16 @@ static void add_allowed(char *allow, const char *method)
 static const ApiRoute *find_route(const HttpRequest *request, char ret_allow[ALLOW_MAX])
 {
     const char *method = routed_method(request);
+    const char *pattern = NULL;
     ret_allow[0] = '\0';
     for (size_t i = 0; i < ARRAY_LENGTH(routes); i++)
     {
         const ApiRoute *route = &routes[i];
         if (!matches(route->pattern, http_uri(request)) ||
-            (route->exists != NULL && !route->exists()))
+            (route->exists != NULL && !route->exists()) ||
+            (pattern != NULL && strcmp(route->pattern, pattern) != 0))
             continue;
+        pattern = route->pattern;
         if (strcmp(route->method, method) == 0)
             return route;
         add_allowed(ret_allow, route->method);
@@ -217,6 +235,15 @@ static void handle(void *context, HttpRequest *request)
     problem_reply(request, &(Problem){.code = ERROR_METHOD_NOT_ALLOWED}, &reply);
 }
 
+static size_t body_max(void *context, const HttpRequest *request)
+{
+    (void)context;
+    char allow[ALLOW_MAX];
+    const ApiRoute *route = find_route(request, allow);
+    bool is_batch = route != NULL && route->handle == transfers_batch;
+    return is_batch ? BATCH_BODY_BYTES_MAX : BODY_BYTES_MAX;
+}
+
 static void reject(void *context, HttpRequest *request, const Error *error)
 {
     (void)context;
@@ -256,8 +283,9 @@ Api *api_new(const ApiOptions *options, Error *error)
     HttpOptions http = {
         .address = options->address,
         .connections_max = options->connections_max,
-        .body_max = BODY_BYTES_MAX,
+        .bodies_max = BODIES_BYTES_MAX,
         .arrive_timeout_ms = options->arrive_timeout_ms,
+        .body_max = body_max,
         .handle = handle,
         .reject = reject,
         .context = api,

@@ -23,7 +23,7 @@ enum
 static bool check_names(const Json *body, const char *const *names, size_t count, Fault *fault)
 {
     if (json_kind(body) != JSON_KIND_OBJECT)
-        return fault_set(fault, ERROR_BODY_INVALID, NULL, "the body must be an object");
+        return fault_set(fault, ERROR_BODY_INVALID, NULL, "an object is needed");
     const char *unknown = json_field_unknown(body, names, count);
     if (unknown != NULL)
         return fault_set(fault, ERROR_BODY_INVALID, unknown, "the field is unknown");
@@ -152,6 +152,37 @@ static bool check_currency(const char *currency, Fault *fault)
     return true;
 }
 
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+typedef struct Span
+{
+    const char *text;
+    size_t length;
+} Span;
+
+/* The key without the pair of quotes that may stand around it. */
+static bool take_key(Span span, const char *field, char ret_key[IDEMPOTENCY_KEY_MAX + 1],
+                     Fault *fault)
+{
+    const char *key = span.text;
+    size_t length = span.length;
+    if (length >= 2 && key[0] == '"' && key[length - 1] == '"')
+    {
+        key++;
+        length -= 2;
+    }
+    bool printable = true;
+    for (size_t i = 0; i < length; i++)
+        printable = printable && key[i] > 0x20 && key[i] < 0x7F;
+    if (length == 0 || length > IDEMPOTENCY_KEY_MAX || !printable)
+        return fault_set(fault, ERROR_IDEMPOTENCY_KEY_INVALID, field,
+                         "a key is 1 to %d printable ASCII characters without blanks",
+                         IDEMPOTENCY_KEY_MAX);
+    memcpy(ret_key, key, length);
+    ret_key[length] = '\0';
+    return true;
+}
+
 /* ---- bodies --------------------------------------------------------------------------------- */
 
 bool fields_account(const Json *body, Arena *arena, AccountBody *ret_body, Fault *fault)
@@ -238,15 +269,11 @@ static bool read_reference(const Json *body, const char **ret_reference, Fault *
 }
 
 /* The fields that every transfer has; the amount's value is judged later. */
-static bool read_transfer_shape(const Json *body, Arena *arena, TransferBody *transfer,
+static bool read_transfer_shape(const Json *body, Arena *arena, TransferRequest *transfer,
                                 Fault *fault)
 {
-    static const char *const names[] = {"debit_account", "credit_account", "amount",
-                                        "currency",      "mode",           "reference",
-                                        "metadata",      "deadline_ms"};
     const Range deadlines = {1, deadline_ms_max};
-    if (!check_names(body, names, ARRAY_LENGTH(names), fault) ||
-        !required_string(body, "debit_account", &transfer->debit_account, fault) ||
+    if (!required_string(body, "debit_account", &transfer->debit_account, fault) ||
         !required_string(body, "credit_account", &transfer->credit_account, fault))
         return false;
     if (json_field(body, "amount") == NULL)
@@ -269,15 +296,69 @@ static bool read_amount(const Json *body, int64_t *ret_amount, Fault *fault)
     return true;
 }
 
-bool fields_transfer(const Json *body, Arena *arena, TransferBody *ret_body, Fault *fault)
+static bool read_transfer_values(const Json *body, TransferRequest *transfer, Fault *fault)
 {
-    TransferBody transfer = {0};
-    if (!read_transfer_shape(body, arena, &transfer, fault) ||
-        !check_account_id("debit_account", transfer.debit_account, fault) ||
-        !check_account_id("credit_account", transfer.credit_account, fault) ||
-        !read_amount(body, &transfer.amount, fault) || !check_currency(transfer.currency, fault))
+    return check_account_id("debit_account", transfer->debit_account, fault) &&
+           check_account_id("credit_account", transfer->credit_account, fault) &&
+           read_amount(body, &transfer->amount, fault) && check_currency(transfer->currency, fault);
+}
+
+static const char *const transfer_names[] = {
+    "debit_account", "credit_account", "amount",      "currency",        "mode",
+    "reference",     "metadata",       "deadline_ms", "idempotency_key", /* last: of items only */
+};
+
+bool fields_transfer(const Json *body, Arena *arena, TransferRequest *ret_request, Fault *fault)
+{
+    TransferRequest transfer = {0};
+    if (!check_names(body, transfer_names, ARRAY_LENGTH(transfer_names) - 1, fault) ||
+        !read_transfer_shape(body, arena, &transfer, fault) ||
+        !read_transfer_values(body, &transfer, fault))
         return false;
-    *ret_body = transfer;
+    *ret_request = transfer;
+    return true;
+}
+
+bool fields_batch(const Json *body, const Json **ret_items, Fault *fault)
+{
+    static const char *const names[] = {"transfers"};
+    if (!check_names(body, names, ARRAY_LENGTH(names), fault))
+        return false;
+    const Json *items = json_field(body, "transfers");
+    if (items == NULL)
+        return fault_set(fault, ERROR_BODY_INVALID, "transfers", "the field is missing");
+    if (json_kind(items) != JSON_KIND_ARRAY || json_array_length(items) < 1 ||
+        json_array_length(items) > BATCH_ITEMS_MAX)
+        return fault_set(fault, ERROR_BODY_INVALID, "transfers",
+                         "the field must be an array of 1 to %d transfers", BATCH_ITEMS_MAX);
+    *ret_items = items;
+    return true;
+}
+
+/* A missing key is told apart from other missing fields, as a missing header is. */
+static bool item_key(const Json *item, const char **ret_key, Fault *fault)
+{
+    if (present(item, "idempotency_key") == NULL)
+    {
+        fault_set(fault, ERROR_IDEMPOTENCY_KEY_MISSING, "idempotency_key",
+                  "a transfer needs a key");
+        return false;
+    }
+    return required_string(item, "idempotency_key", ret_key, fault);
+}
+
+bool fields_batch_item(const Json *item, Arena *arena, TransferRequest *ret_request, Fault *fault)
+{
+    TransferRequest transfer = {0};
+    const char *given;
+    char key[IDEMPOTENCY_KEY_MAX + 1];
+    if (!check_names(item, transfer_names, ARRAY_LENGTH(transfer_names), fault) ||
+        !item_key(item, &given, fault) || !read_transfer_shape(item, arena, &transfer, fault) ||
+        !take_key((Span){given, strlen(given)}, "idempotency_key", key, fault) ||
+        !read_transfer_values(item, &transfer, fault))
+        return false;
+    transfer.idempotency_key = arena_copy(arena, key, strlen(key));
+    *ret_request = transfer;
     return true;
 }
 
@@ -322,25 +403,11 @@ bool fields_key(const char *header, char ret_key[IDEMPOTENCY_KEY_MAX + 1], Fault
     if (header == NULL)
         return fault_set(fault, ERROR_IDEMPOTENCY_KEY_MISSING, NULL,
                          "a transfer needs an Idempotency-Key header");
-    const char *key = skip_blanks(header);
-    size_t length = strlen(key);
-    while (length > 0 && (key[length - 1] == ' ' || key[length - 1] == '\t'))
+    const char *text = skip_blanks(header);
+    size_t length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
         length--;
-    if (length >= 2 && key[0] == '"' && key[length - 1] == '"')
-    {
-        key++;
-        length -= 2;
-    }
-    bool printable = true;
-    for (size_t i = 0; i < length; i++)
-        printable = printable && key[i] > 0x20 && key[i] < 0x7F;
-    if (length == 0 || length > IDEMPOTENCY_KEY_MAX || !printable)
-        return fault_set(fault, ERROR_IDEMPOTENCY_KEY_INVALID, NULL,
-                         "a key is 1 to %d printable ASCII characters without blanks",
-                         IDEMPOTENCY_KEY_MAX);
-    memcpy(ret_key, key, length);
-    ret_key[length] = '\0';
-    return true;
+    return take_key((Span){text, length}, NULL, ret_key, fault);
 }
 
 /* Digits only, at most 9 of them. */

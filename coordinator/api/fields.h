@@ -12,18 +12,21 @@
 #include "api/problem.h"
 #include "base/limits.h"
 #include "http/arena.h"
-#include "shard/mode.h"
+#include "protocol/transfer.h"
 #include "json/json.h"
 
 enum
 {
     BODY_BYTES_MAX = 64 * 1024,
+    BATCH_BODY_BYTES_MAX = 4 * 1024 * 1024,
+    BATCH_ITEMS_MAX = 5000,
     REASON_CHARACTERS_MIN = 10,
     REASON_BYTES_MAX = 1000,
     LIST_LIMIT_DEFAULT = 100,
     LIST_LIMIT_MAX = 1000,
     WAIT_S_DEFAULT = 5,
     WAIT_S_MAX = 30,
+    MS_PER_S = 1000,
     CURSOR_MAX = 24,
 };
 
@@ -51,23 +54,18 @@ typedef struct PatchBody
     FloorField floor;
 } PatchBody;
 
-typedef struct TransferBody
-{
-    const char *debit_account;
-    const char *credit_account;
-    int64_t amount;
-    const char *currency;
-    TransferMode mode;     /* MODE_AUTO if absent */
-    const char *reference; /* NULL if absent */
-    const char *metadata;  /* NULL if absent */
-    int64_t deadline_ms;   /* 0 if absent */
-} TransferBody;
-
 bool fields_account(const Json *body, Arena *arena, AccountBody *ret_body,
                     Fault *fault) ATTR_MUST_USE;
 bool fields_patch(const Json *body, PatchBody *ret_body, Fault *fault) ATTR_MUST_USE;
-bool fields_transfer(const Json *body, Arena *arena, TransferBody *ret_body,
+/* The body of one transfer; its key stands in a header and is left NULL. */
+bool fields_transfer(const Json *body, Arena *arena, TransferRequest *ret_request,
                      Fault *fault) ATTR_MUST_USE;
+
+/* The envelope of a batch: 1 to BATCH_ITEMS_MAX items of any kind. */
+bool fields_batch(const Json *body, const Json **ret_items, Fault *fault) ATTR_MUST_USE;
+/* An item of a batch: the same fields and its key. */
+bool fields_batch_item(const Json *item, Arena *arena, TransferRequest *ret_request,
+                       Fault *fault) ATTR_MUST_USE;
 
 typedef struct FailpointBody
 {

@@ -24,6 +24,7 @@ struct Api
     Directory *directory;
     Batcher *batcher;
     Caller *caller;
+    size_t transfer_batches; /* under way */
     HttpServer *server;
     LoopTimer *drain_timer;
     bool draining;
@@ -45,6 +46,10 @@ const char *path_segment(const HttpRequest *request, size_t n);
 /* The request's body as JSON. NULL with a fault if it is none or not announced as such. */
 Json *body_json(const HttpRequest *request, Fault *fault) ATTR_MUST_USE;
 
+/* What all Prefer headers of the request say. */
+bool read_preferences(const HttpRequest *request, Preferences *ret_preferences,
+                      Fault *fault) ATTR_MUST_USE;
+
 /* The account id in the path. False if it was not acceptable; the request is answered then. */
 bool path_account(HttpRequest *request, const char **ret_id) ATTR_MUST_USE;
 
@@ -56,6 +61,7 @@ void accounts_patch(Api *api, HttpRequest *request);
 void accounts_entries(Api *api, HttpRequest *request);
 
 void transfers_create(Api *api, HttpRequest *request);
+void transfers_batch(Api *api, HttpRequest *request);
 void transfers_get(Api *api, HttpRequest *request);
 void transfers_list(Api *api, HttpRequest *request);
 

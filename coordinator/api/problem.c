@@ -77,14 +77,15 @@ static void write_differing(JsonWriter *writer, unsigned differing)
     json_end_array(writer);
 }
 
-static void write_problem(JsonWriter *writer, const Problem *problem, const char *request_id)
+void problem_write(JsonWriter *writer, const char *name, const Problem *problem,
+                   const char *request_id)
 {
     const ErrorRow *row = error_row(problem->code);
     bool explained = problem->detail != NULL && problem->detail[0] != '\0';
     const char *detail = explained ? problem->detail : row->title;
     char type[TYPE_MAX];
     snprintf(type, sizeof type, "/problems/%s", row->name);
-    json_begin_object(writer, NULL);
+    json_begin_object(writer, name);
     json_put_string(writer, "type", type);
     json_put_string(writer, "title", row->title);
     json_put_integer(writer, "status", row->status);
@@ -117,7 +118,7 @@ void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *repl
     const ErrorRow *row = error_row(problem->code);
     JsonWriter *writer = json_writer_new(PROBLEM_BYTES_MAX);
     char retry_after[RETRY_AFTER_MAX];
-    write_problem(writer, problem, http_request_id(request));
+    problem_write(writer, NULL, problem, http_request_id(request));
     if (row->retry_after_ms > 0)
     {
         snprintf(retry_after, sizeof retry_after, "%d", (row->retry_after_ms + 999) / 1000);

@@ -36,6 +36,10 @@ typedef struct Problem
     unsigned differing;      /* DIFFERS_… bits, for idempotency-key-reused */
 } Problem;
 
+/* As an object; `name` as in json_writer.h. */
+void problem_write(JsonWriter *writer, const char *name, const Problem *problem,
+                   const char *request_id);
+
 /* Answers the request with the problem. `reply` may hold headers already; status, body and
  * Retry-After are set here. */
 void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *reply);

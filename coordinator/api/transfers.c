@@ -6,16 +6,12 @@
  */
 #include "api/handler.h"
 
+#include "api/transfer_answer.h"
 #include "api/transfer_document.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum
-{
-    MS_PER_S = 1000,
-};
 
 static void transfer_location(char location[LOCATION_MAX], const char *id)
 {
@@ -31,81 +27,40 @@ typedef struct CreateCall
     TransferWaiter waiter;
 } CreateCall;
 
-/* A final failure: the refusal as a problem that names the transfer. */
-static void answer_failure(HttpRequest *request, const TransferRecord *record, HttpReply *reply)
-{
-    char id[UUID_TEXT_MAX + 1];
-    uuid_format(record->id, id);
-    Problem problem = {
-        .code = record->refusal != ERROR_NONE ? record->refusal : ERROR_INTERNAL,
-        .transfer_id = id,
-        .state = transfer_state_name(record->state),
-    };
-    problem_reply(request, &problem, reply);
-}
-
-static void answer_record(HttpRequest *request, const TransferRecord *record, bool replayed)
+static void answer_problem(HttpRequest *request, const TransferAnswer *answer)
 {
     HttpReply reply = {0};
-    char id[UUID_TEXT_MAX + 1];
-    char location[LOCATION_MAX];
-    if (replayed)
+    if (answer->replayed)
         http_reply_header(&reply, "Idempotent-Replayed", "true");
-    if (record->state == TRANSFER_REFUSED || record->state == TRANSFER_REVERSED)
-    {
-        answer_failure(request, record, &reply);
-        return;
-    }
-    bool pending = record->state == TRANSFER_PENDING;
-    uuid_format(record->id, id);
-    transfer_location(location, id);
-    if (pending || !replayed)
+    problem_reply(request, &answer->problem, &reply);
+}
+
+static void answer_transfer(HttpRequest *request, const TransferAnswer *answer)
+{
+    HttpReply reply = {0};
+    char location[LOCATION_MAX];
+    bool pending = answer->record->state == TRANSFER_PENDING;
+    transfer_location(location, answer->id);
+    if (answer->replayed)
+        http_reply_header(&reply, "Idempotent-Replayed", "true");
+    if (pending || !answer->replayed)
         http_reply_header(&reply, "Location", location);
     if (pending)
         http_reply_header(&reply, "Retry-After", "1");
     JsonWriter *writer = answer_writer();
-    transfer_document_write(writer, NULL, record);
-    answer_json(request, pending ? 202 : replayed ? 200 : 201, writer, &reply);
-}
-
-static void answer_unrecorded(HttpRequest *request, const TransferOutcome *outcome)
-{
-    char id[UUID_TEXT_MAX + 1];
-    uuid_format(outcome->id, id);
-    bool named = outcome->kind != OUTCOME_NOT_ACCEPTED;
-    Problem problem = {
-        .code = outcome->code,
-        .detail = outcome->detail,
-        .transfer_id = named ? id : NULL,
-    };
-    if (outcome->kind == OUTCOME_KEY_REUSED)
-    {
-        problem.code = ERROR_IDEMPOTENCY_KEY_REUSED;
-        problem.differing = outcome->differing;
-    }
-    problem_reply(request, &problem, &(HttpReply){0});
+    transfer_document_write(writer, NULL, answer->record);
+    answer_json(request, answer->status, writer, &reply);
 }
 
 static void on_told(TransferWaiter *waiter, const TransferOutcome *outcome)
 {
     CreateCall *call = container_of(waiter, CreateCall, waiter);
-    if (outcome->kind == OUTCOME_RECORDED)
-        answer_record(call->request, outcome->record, outcome->replayed);
+    TransferAnswer answer;
+    transfer_answer_make(&answer, outcome);
+    if (answer.record != NULL)
+        answer_transfer(call->request, &answer);
     else
-        answer_unrecorded(call->request, outcome);
-}
-
-static bool read_preferences(const HttpRequest *request, Preferences *ret_preferences, Fault *fault)
-{
-    Preferences preferences = {.wait_s = WAIT_S_DEFAULT};
-    const char *header;
-    for (size_t i = 0; (header = http_header(request, "Prefer", i)) != NULL; i++)
-    {
-        if (!fields_prefer(header, &preferences, fault))
-            return false;
-    }
-    *ret_preferences = preferences;
-    return true;
+        answer_problem(call->request, &answer);
 }
 
 static void submit(Api *api, HttpRequest *request, const TransferRequest *transfer,
@@ -123,25 +78,15 @@ void transfers_create(Api *api, HttpRequest *request)
     Fault fault;
     char key[IDEMPOTENCY_KEY_MAX + 1];
     Preferences preferences;
-    TransferBody body;
+    TransferRequest transfer;
     Json *document = body_json(request, &fault);
     if (document == NULL || !fields_key(http_header(request, "Idempotency-Key", 0), key, &fault) ||
         !read_preferences(request, &preferences, &fault) ||
-        !fields_transfer(document, http_arena(request), &body, &fault))
+        !fields_transfer(document, http_arena(request), &transfer, &fault))
         problem_send_fault(request, &fault);
     else
     {
-        TransferRequest transfer = {
-            .debit_account = body.debit_account,
-            .credit_account = body.credit_account,
-            .amount = body.amount,
-            .currency = body.currency,
-            .idempotency_key = key,
-            .reference = body.reference,
-            .metadata = body.metadata,
-            .mode = body.mode,
-            .deadline_ms = body.deadline_ms,
-        };
+        transfer.idempotency_key = key;
         submit(api, request, &transfer, &preferences);
     }
     json_free(document);

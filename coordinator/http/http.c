@@ -38,8 +38,7 @@
 enum
 {
     CONNECTION_BYTES = 24 * 1024, /* head and read buffer of one connection */
-    ARENA_BYTES = 1024 * 1024,
-    DISCARD_MAX = 1024 * 1024, /* read and dropped beyond the body limit, to answer in order */
+    DISCARD_MAX = 1024 * 1024,    /* read and dropped beyond the body limit, to answer in order */
     SWEEP_MS = 250,
     EARLY_HEAD_MAX = 1024,
 };
@@ -63,6 +62,7 @@ struct HttpServer
     struct RequestList held;    /* suspended, waiting for http_reply */
     struct RequestList settled; /* suspended, replied, to be resumed */
     HttpCounts counts;
+    size_t bodies_held; /* bytes */
     uint64_t made_prefix;
     uint64_t made_count;
     void (*drained)(void *context); /* NULL unless draining */
@@ -188,7 +188,7 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
     request->connection = connection;
     request->peer =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-    request->arena = arena_new(ARENA_BYTES);
+    request->arena = arena_new(HTTP_ARENA_BYTES);
     request->uri_is_good = uri_parse(target, request->arena, &request->uri, &request->error);
     request->peer->request = request;
     return request;
@@ -210,7 +210,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     request->peer->request = NULL;
     peer_await(server, request->peer);
     arena_free(request->arena);
-    free(request->body);
+    http_body_release(request);
     free(request->reply_body);
     free(request);
 }
@@ -235,6 +235,16 @@ static void name_request(HttpRequest *request)
                  ++server->made_count);
 }
 
+static bool is_too_large(const HttpRequest *request)
+{
+    return request->arrived > request->body_max;
+}
+
+static bool refuse_large_body(const HttpRequest *request, Error *error)
+{
+    return error_set(error, ERROR_BODY_TOO_LARGE, "the limit is %zu bytes", request->body_max);
+}
+
 /* All headers are here, no byte of the body is. */
 static enum MHD_Result begin_request(HttpRequest *request, const char *method)
 {
@@ -244,10 +254,10 @@ static enum MHD_Result begin_request(HttpRequest *request, const char *method)
     request->method = method;
     MHD_get_connection_values(request->connection, MHD_HEADER_KIND, keep_header, request);
     name_request(request);
+    request->body_max = server->options.body_max(server->options.context, request);
     bool sound = request_check_headers(request, &error);
-    if (sound && request_announced_length(request) > server->options.body_max + DISCARD_MAX)
-        sound = error_set(&error, ERROR_BODY_TOO_LARGE, "the limit is %zu bytes",
-                          server->options.body_max);
+    if (sound && request_announced_length(request) > request->body_max + DISCARD_MAX)
+        sound = refuse_large_body(request, &error);
     if (sound)
     {
         peer_await(server, request->peer);
@@ -258,24 +268,41 @@ static enum MHD_Result begin_request(HttpRequest *request, const char *method)
     return queue_reply(request);
 }
 
-static bool is_too_large(const HttpRequest *request)
+/* Among all the bodies that are held. */
+static bool keep_body(HttpRequest *request, const char *bytes, size_t length, Error *error)
 {
-    return request->arrived > request->server->options.body_max;
+    HttpServer *server = request->server;
+    if (server->bodies_held + length > server->options.bodies_max)
+        return error_set(error, ERROR_OVERLOADED, "too many bodies arrive at a time");
+    size_t size = request->body_size;
+    request_keep_body(request, bytes, length);
+    server->bodies_held += request->body_size - size;
+    return true;
+}
+
+void http_body_release(HttpRequest *request)
+{
+    request->server->bodies_held -= request->body_size;
+    free(request->body);
+    request->body = NULL;
+    request->body_length = 0;
+    request->body_size = 0;
 }
 
 static enum MHD_Result take_body(HttpRequest *request, const char *bytes, size_t *length)
 {
-    size_t body_max = request->server->options.body_max;
+    Error error;
+    bool fits = true;
     if (request->replied)
         return MHD_NO; /* the sweep has answered; the connection is going */
     request->arrived += *length;
-    if (!is_too_large(request))
-        request_keep_body(request, bytes, *length);
+    if (request->arrived > request->body_max + DISCARD_MAX)
+        fits = refuse_large_body(request, &error);
+    else if (!is_too_large(request))
+        fits = keep_body(request, bytes, *length, &error);
     *length = 0;
-    if (request->arrived <= body_max + DISCARD_MAX)
+    if (fits)
         return MHD_YES;
-    Error error;
-    error_set(&error, ERROR_BODY_TOO_LARGE, "the limit is %zu bytes", body_max);
     reject(request, &error);
     write_early(request);
     return MHD_NO;
@@ -290,8 +317,7 @@ static void hand_over(HttpRequest *request)
     peer_unlist(server, request->peer);
     if (is_too_large(request))
     {
-        error_set(&request->error, ERROR_BODY_TOO_LARGE, "the limit is %zu bytes",
-                  server->options.body_max);
+        refuse_large_body(request, &request->error);
         request->close = true;
         reject(request, &request->error);
     }

@@ -5,9 +5,10 @@
  * until http_reply it stays alive whatever the client does, since its connection is suspended. A
  * client that leaves while it waits is noticed when its answer is written, and harms nobody.
  *
- * What is bounded: connections, headers, segments and parameters of the target, the body, the time
- * in which a request must arrive and an answer must be taken. A body beyond its limit is read on to
- * a second limit, so that honest clients get to see their 413. Slow clients are answered 408.
+ * What is bounded: connections, headers, segments and parameters of the target, the body and all
+ * bodies together, the time in which a request must arrive and an answer must be taken. A body
+ * beyond its limit is read on to a second limit, so that honest clients get to see their 413. Slow
+ * clients are answered 408, and those whose body finds no room any more 503.
  *
  * Refused before any handler sees it, with the connection closed: repeated Idempotency-Key,
  * Authorization, Content-Length or Host headers, and Content-Length with Transfer-Encoding. Every
@@ -34,14 +35,18 @@ enum
 {
     HTTP_REQUEST_ID_MAX = 128,
     HTTP_REPLY_HEADERS_MAX = 8,
+    HTTP_ARENA_BYTES = 1024 * 1024, /* of one request */
 };
 
 typedef struct HttpOptions
 {
     ListenAddress address;
     unsigned connections_max;
-    size_t body_max;
+    size_t bodies_max;          /* bytes of all bodies that are held at a time */
     uint64_t arrive_timeout_ms; /* for head, then body, then taking the answer, each */
+    /* The largest body that this request may have. Asked once, as soon as the head is complete. The
+     * target may be one that is refused later; it has no segments then. */
+    size_t (*body_max)(void *context, const HttpRequest *request);
     /* A complete request. Answers now or later. */
     void (*handle)(void *context, HttpRequest *request);
     /* Renders the answer to a request that the server itself refuses; must call http_reply before
@@ -77,6 +82,8 @@ const Uri *http_uri(const HttpRequest *request);
 /* The nth header of that name (any case), NULL if there are fewer. */
 const char *http_header(const HttpRequest *request, const char *name, size_t nth);
 const char *http_body(const HttpRequest *request, size_t *ret_length);
+/* Gives the body's memory back before the answer; what was lent of it is gone. */
+void http_body_release(HttpRequest *request);
 const char *http_request_id(const HttpRequest *request);
 Arena *http_arena(HttpRequest *request); /* lives until the answer is written */
 
@@ -91,6 +98,7 @@ typedef struct HttpReply
     int status;
     const char *content_type; /* NULL if there is no body */
     const char *body;
+    char *given_body; /* instead of `body`: malloc'ed, and the server's from now on */
     size_t body_length;
     HttpHeader headers[HTTP_REPLY_HEADERS_MAX];
     size_t header_count;
@@ -99,8 +107,8 @@ typedef struct HttpReply
 /* Appends a header; the strings must live until http_reply has returned. */
 void http_reply_header(HttpReply *reply, const char *name, const char *value);
 
-/* Answers, exactly once per request; from a handler or any later turn. Everything is copied. The
- * request must not be touched afterwards. */
+/* Answers, exactly once per request; from a handler or any later turn. Everything but a given body
+ * is copied. The request must not be touched afterwards. */
 void http_reply(HttpRequest *request, const HttpReply *reply);
 
 #endif

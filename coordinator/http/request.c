@@ -30,10 +30,13 @@ void request_keep_reply(HttpRequest *request, const HttpReply *reply)
     HttpReply *kept = &request->reply;
     *kept = *reply;
     kept->body = NULL;
+    kept->given_body = NULL;
     if (reply->content_type != NULL)
         kept->content_type =
             arena_copy(request->arena, reply->content_type, strlen(reply->content_type));
-    if (reply->body_length > 0)
+    if (reply->given_body != NULL)
+        request->reply_body = reply->given_body;
+    else if (reply->body_length > 0)
     {
         request->reply_body = base_malloc(reply->body_length);
         memcpy(request->reply_body, reply->body, reply->body_length);
@@ -127,15 +130,34 @@ Arena *http_arena(HttpRequest *request)
     return request->arena;
 }
 
+static const char *reason_phrase(int status)
+{
+    switch (status)
+    {
+    case 408:
+        return "Request Timeout";
+    case 413:
+        return "Content Too Large";
+    default:
+        return "Service Unavailable";
+    }
+}
+
 size_t request_print_head(const HttpRequest *request, char *ret_text, size_t size)
 {
     const HttpReply *reply = &request->reply;
-    int length =
-        snprintf(ret_text, size,
-                 "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-                 "X-Request-Id: %s\r\nConnection: close\r\n\r\n",
-                 reply->status, reply->status == 408 ? "Request Timeout" : "Content Too Large",
-                 reply->content_type, reply->body_length, request->id);
-    ASSERT(length > 0 && (size_t)length < size);
-    return (size_t)length;
+    int length = snprintf(ret_text, size,
+                          "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+                          "X-Request-Id: %s\r\nConnection: close\r\n",
+                          reply->status, reason_phrase(reply->status), reply->content_type,
+                          reply->body_length, request->id);
+    for (size_t i = 0; i < reply->header_count; i++)
+    {
+        ASSERT(length > 0 && (size_t)length < size);
+        length += snprintf(ret_text + length, size - (size_t)length, "%s: %s\r\n",
+                           reply->headers[i].name, reply->headers[i].value);
+    }
+    ASSERT(length > 0 && (size_t)length + 2 < size);
+    memcpy(ret_text + length, "\r\n", sizeof "\r\n");
+    return (size_t)length + 2;
 }

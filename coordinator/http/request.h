@@ -44,6 +44,7 @@ struct HttpRequest
     char *body;
     size_t body_length;
     size_t body_size;
+    size_t body_max;
     size_t arrived; /* bytes of the body, kept or dropped */
     bool begun;     /* the head has been looked at */
     bool handed;    /* over to the handler */

@@ -1,10 +1,11 @@
 /*
  * See json.h.
  *
- * The text is looked over once before jansson reads it: for the nesting, which jansson bounds at
- * 2048 only, and for numbers that it would refuse (integers beyond 64 bits, reals beyond double).
- * Every number that is no 64-bit integer is overwritten in place by a short real and blanks. That
- * cannot make a wrong document right: the blanks stand where a token has ended anyway.
+ * The text is looked over once before jansson reads it: for its nesting and the number of its
+ * values, which jansson bounds loosely or not at all, and for numbers that it would refuse
+ * (integers beyond 64 bits, reals beyond double). Every number that is no 64-bit integer is
+ * overwritten in place by a short real and blanks. That cannot make a wrong document right: the
+ * blanks stand where a token has ended anyway.
  */
 #include "json/json.h"
 
@@ -104,11 +105,35 @@ static char *skip_string(char *at, const char *end)
     return at < end ? at + 1 : at;
 }
 
-/* False if the text nests too deep. `text` is NUL-terminated at `length`. */
-static bool look_over(char *text, size_t length)
+/* What the text holds, strings left out. */
+typedef struct Census
+{
+    int depth;
+    int deepest;
+    size_t containers;
+    size_t commas;
+} Census;
+
+static void count_byte(Census *census, char byte)
+{
+    if (byte == '{' || byte == '[')
+    {
+        census->containers++;
+        census->depth++;
+        if (census->depth > census->deepest)
+            census->deepest = census->depth;
+    }
+    else if (byte == '}' || byte == ']')
+        census->depth--;
+    else if (byte == ',')
+        census->commas++;
+}
+
+/* `text` is NUL-terminated at `length`. */
+static Census look_over(char *text, size_t length)
 {
     const char *end = text + length;
-    int depth = 0;
+    Census census = {0};
     for (char *at = text; at < end;)
     {
         if (*at == '"')
@@ -116,16 +141,21 @@ static bool look_over(char *text, size_t length)
         else if (*at == '-' || is_digit(*at))
             at = settle_number(at);
         else
-        {
-            if (*at == '{' || *at == '[')
-                depth++;
-            else if (*at == '}' || *at == ']')
-                depth--;
-            if (depth > JSON_DEPTH_MAX)
-                return false;
-            at++;
-        }
+            count_byte(&census, *at++);
     }
+    return census;
+}
+
+/* Every value but the first of its container stands behind a comma. */
+static bool check_size(const Census *census, Error *error)
+{
+    if (census->deepest > JSON_DEPTH_MAX)
+        return error_set(error, ERROR_JSON_INVALID, "nested deeper than %d", JSON_DEPTH_MAX);
+    if (census->containers > JSON_CONTAINERS_MAX)
+        return error_set(error, ERROR_JSON_INVALID, "more than %d objects and arrays",
+                         JSON_CONTAINERS_MAX);
+    if (census->containers + census->commas > JSON_VALUES_MAX)
+        return error_set(error, ERROR_JSON_INVALID, "more than %d values", JSON_VALUES_MAX);
     return true;
 }
 
@@ -135,10 +165,10 @@ Json *json_parse(const char *bytes, size_t length, Error *error)
     if (length > 0)
         memcpy(text, bytes, length);
     text[length] = '\0';
-    if (!look_over(text, length))
+    Census census = look_over(text, length);
+    if (!check_size(&census, error))
     {
         free(text);
-        error_set(error, ERROR_JSON_INVALID, "nested deeper than %d", JSON_DEPTH_MAX);
         return NULL;
     }
     json_error_t why;

@@ -2,7 +2,8 @@
  * Strict JSON in (jansson.h is included by json.c alone); the way out is json_writer.h.
  *
  * In: UTF-8 only, no duplicate keys, no NUL (\u0000 too), nothing after the value, nesting ≤ 16.
- * A number that is no 64-bit integer is only known to be one: its value is not kept, since no
+ * The number of values is bounded as well, since a parsed one takes many times the bytes of its
+ * text. A number that is no 64-bit integer is only known to be one: its value is not kept, since no
  * money is ever read from it. So the caller can say what is wrong with the field rather than that
  * the whole body is no JSON, and no floating point is computed anywhere.
  *
@@ -21,6 +22,8 @@
 enum
 {
     JSON_DEPTH_MAX = 16,
+    JSON_CONTAINERS_MAX = 64 * 1024, /* objects and arrays */
+    JSON_VALUES_MAX = 512 * 1024,
 };
 
 /* A parsed document or, borrowed from it, one of its values. */

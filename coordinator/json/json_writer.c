@@ -264,6 +264,22 @@ const char *json_writer_text(const JsonWriter *writer, size_t *ret_length)
     return writer->text;
 }
 
+char *json_writer_take(JsonWriter *writer, size_t *ret_length)
+{
+    size_t length = 0;
+    bool fits = json_writer_text(writer, &length) != NULL;
+    char *text = NULL;
+    if (fits)
+    {
+        text = base_realloc(writer->text, length + 1);
+        writer->text = NULL;
+    }
+    if (fits && ret_length != NULL)
+        *ret_length = length;
+    json_writer_free(writer);
+    return text;
+}
+
 void json_format_timestamp(int64_t value_us, char ret_text[JSON_TIMESTAMP_MAX + 1])
 {
     static const int64_t first_s = -62135596800; /* 0001-01-01 */

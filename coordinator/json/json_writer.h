@@ -46,6 +46,10 @@ void json_put_raw(JsonWriter *writer, const char *name, const char *json);
  * ret_length may be NULL. */
 const char *json_writer_text(const JsonWriter *writer, size_t *ret_length);
 
+/* Ends and frees the writer; its text is the caller's to free() then. NULL after an overflow.
+ * ret_length may be NULL. */
+char *json_writer_take(JsonWriter *writer, size_t *ret_length) ATTR_MUST_USE;
+
 /* Writes the timestamp alone, without quotes, NUL-terminated. Years 0001 … 9999 only; others are
  * clamped. */
 void json_format_timestamp(int64_t value_us, char ret_text[JSON_TIMESTAMP_MAX + 1]);

@@ -14,7 +14,7 @@ typedef bool Reader(const Json *body, Arena *arena, Fault *fault);
 
 static bool read_transfer(const Json *body, Arena *arena, Fault *fault)
 {
-    TransferBody transfer;
+    TransferRequest transfer;
     return fields_transfer(body, arena, &transfer, fault);
 }
 
@@ -219,7 +219,7 @@ static void reads_all_of_a_transfer(void **state)
                                "\"metadata\":{\"z\":\"1\",\"a\":\"2\"},\"deadline_ms\":900}";
     Error error;
     Fault fault;
-    TransferBody body;
+    TransferRequest body;
     (void)state;
     Arena *arena = arena_new(64 * 1024);
     Json *document = json_parse(text, strlen(text), &error);
