@@ -21,7 +21,7 @@
 
 enum
 {
-    ANSWER_MAX = 256 * 1024,
+    ANSWER_MAX = 4 * 1024 * 1024,
     PATIENCE_MS = 3000,
 };
 

@@ -4,20 +4,44 @@
 #include <stdio.h>
 #include <string.h>
 
+enum
+{
+    FAKE_WAITERS_MAX = 5000, /* a whole batch */
+};
+
+typedef struct Waiting
+{
+    TransferWaiter *waiter;
+    char key[IDEMPOTENCY_KEY_MAX + 1];
+} Waiting;
+
 static struct
 {
     LoopTimer *timer;
     const TransferOutcome *outcome;
-    TransferWaiter *waiter;
+    Waiting waiting[FAKE_WAITERS_MAX];
+    size_t waiting_count;
     FakeSubmission last;
 } fake;
 
+static void tell_one(const Waiting *waiting)
+{
+    TransferOutcome outcome = *fake.outcome;
+    TransferRecord record;
+    if (outcome.record != NULL)
+    {
+        record = *outcome.record;
+        record.idempotency_key = waiting->key;
+        outcome.record = &record;
+    }
+    waiting->waiter->told(waiting->waiter, &outcome);
+}
+
 static void tell(void *context)
 {
-    TransferWaiter *waiter = fake.waiter;
     (void)context;
-    fake.waiter = NULL;
-    waiter->told(waiter, fake.outcome);
+    while (fake.waiting_count > 0)
+        tell_one(&fake.waiting[--fake.waiting_count]);
 }
 
 void fake_batcher_reset(Loop *loop, const TransferOutcome *outcome)
@@ -47,7 +71,7 @@ void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWa
 {
     FakeSubmission *last = &fake.last;
     (void)batcher;
-    ASSERT(fake.waiter == NULL);
+    ASSERT(fake.waiting_count < FAKE_WAITERS_MAX);
     last->count++;
     last->amount = request->amount;
     last->mode = request->mode;
@@ -58,7 +82,10 @@ void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWa
     snprintf(last->key, sizeof last->key, "%s", request->idempotency_key);
     snprintf(last->reference, sizeof last->reference, "%s", text_or_empty(request->reference));
     snprintf(last->metadata, sizeof last->metadata, "%s", text_or_empty(request->metadata));
-    fake.waiter = waiter;
+    last->respond_async = waiter->respond_async;
+    Waiting *waiting = &fake.waiting[fake.waiting_count++];
+    waiting->waiter = waiter;
+    snprintf(waiting->key, sizeof waiting->key, "%s", request->idempotency_key);
     loop_timer_start(fake.timer, 0);
 }
 

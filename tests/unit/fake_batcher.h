@@ -1,6 +1,7 @@
 /*
- * A batcher that only remembers: the test sees what was submitted and says what the client is told,
- * in a later turn of the loop.
+ * A batcher that only remembers: the test sees what was submitted and says what the clients are
+ * told, in a later turn of the loop, the last one first. A record that they are told of has the key
+ * that they submitted.
  */
 #ifndef GIRO_FAKE_BATCHER_H
 #define GIRO_FAKE_BATCHER_H
@@ -18,6 +19,7 @@ typedef struct FakeSubmission
     char reference[REFERENCE_MAX + 1]; /* "" if none */
     char metadata[256];                /* "" if none */
     TransferMode mode;
+    bool respond_async;
     uint64_t wait_ms;
 } FakeSubmission;
 

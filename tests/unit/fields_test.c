@@ -38,6 +38,23 @@ static bool read_failpoint(const Json *body, Arena *arena, Fault *fault)
     return fields_failpoint(body, &failpoint, fault);
 }
 
+static bool read_batch(const Json *body, Arena *arena, Fault *fault)
+{
+    const Json *items;
+    (void)arena;
+    return fields_batch(body, &items, fault);
+}
+
+/* Also that the key is the one without quotes. */
+static bool read_item(const Json *body, Arena *arena, Fault *fault)
+{
+    TransferRequest transfer;
+    if (!fields_batch_item(body, arena, &transfer, fault))
+        return false;
+    assert_string_equal(transfer.idempotency_key, "k1");
+    return true;
+}
+
 /* "ok", or the code and the pointer of the fault. */
 static void judge(Reader *reader, const char *text, char *ret_verdict, size_t size)
 {
@@ -234,6 +251,47 @@ static void reads_all_of_a_transfer(void **state)
     assert_int_equal(body.deadline_ms, 900);
     json_free(document);
     arena_free(arena);
+}
+
+static void items_of_a_batch_have_the_fields_of_a_transfer_and_a_key(void **state)
+{
+#define ITEM "{" T ",\"amount\":1,\"idempotency_key\":"
+    static const BodyCase cases[] = {
+        {ITEM "\"k1\"}", "ok"},
+        {ITEM "\"\\\"k1\\\"\"}", "ok"},
+        {ITEM "\"k1\",\"mode\":\"saga\",\"deadline_ms\":9,\"metadata\":{\"a\":\"b\"}}", "ok"},
+        {"{" T ",\"amount\":1}", "idempotency-key-missing /idempotency_key"},
+        {ITEM "null}", "idempotency-key-missing /idempotency_key"},
+        {ITEM "1}", "body-invalid /idempotency_key"},
+        {ITEM "\"\"}", "idempotency-key-invalid /idempotency_key"},
+        {ITEM "\"a b\"}", "idempotency-key-invalid /idempotency_key"},
+        {ITEM "\" k1\"}", "idempotency-key-invalid /idempotency_key"},
+        {ITEM "\"\u00e9\"}", "idempotency-key-invalid /idempotency_key"},
+        {ITEM "\"k1\",\"x/y\":1}", "body-invalid /x~1y"},
+        {"{" T ",\"idempotency_key\":\"k1\"}", "body-invalid /amount"},
+        {"{" T ",\"idempotency_key\":\"k1\",\"amount\":0}", "amount-invalid /amount"},
+        {"[]", "body-invalid "},
+        {"null", "body-invalid "},
+    };
+    static const BodyCase single[] = {{ITEM "\"k1\"}", "body-invalid /idempotency_key"}};
+    (void)state;
+    expect(read_item, cases, ARRAY_LENGTH(cases));
+    expect(read_transfer, single, ARRAY_LENGTH(single));
+}
+
+static void a_batch_has_one_to_5000_items(void **state)
+{
+    static const BodyCase cases[] = {
+        {"{\"transfers\":[1]}", "ok"},
+        {"{\"transfers\":[]}", "body-invalid /transfers"},
+        {"{\"transfers\":{}}", "body-invalid /transfers"},
+        {"{\"transfers\":null}", "body-invalid /transfers"},
+        {"{\"transfers\":[1],\"wait\":1}", "body-invalid /wait"},
+        {"{}", "body-invalid /transfers"},
+        {"[]", "body-invalid "},
+    };
+    (void)state;
+    expect(read_batch, cases, ARRAY_LENGTH(cases));
 }
 
 static void accounts_have_their_shape(void **state)
@@ -468,6 +526,8 @@ int main(void)
         cmocka_unit_test(shape_is_judged_before_values),
         cmocka_unit_test(long_fields_are_refused),
         cmocka_unit_test(reads_all_of_a_transfer),
+        cmocka_unit_test(items_of_a_batch_have_the_fields_of_a_transfer_and_a_key),
+        cmocka_unit_test(a_batch_has_one_to_5000_items),
         cmocka_unit_test(accounts_have_their_shape),
         cmocka_unit_test(patches_need_a_reason_and_a_change),
         cmocka_unit_test(failpoints_have_their_shape),

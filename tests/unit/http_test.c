@@ -88,6 +88,13 @@ static void reject(void *context, HttpRequest *request, const Error *error)
     reply_text(request, error_row(error->code)->status, error->text);
 }
 
+static size_t body_max(void *context, const HttpRequest *request)
+{
+    (void)context;
+    (void)request;
+    return BODY_MAX;
+}
+
 static void on_drained(void *context)
 {
     ((World *)context)->drained = true;
@@ -100,7 +107,8 @@ static int set_up(void **state)
     HttpOptions options = {
         .address = {"127.0.0.1", 0},
         .connections_max = 1000,
-        .body_max = BODY_MAX,
+        .bodies_max = 1024 * 1024,
+        .body_max = body_max,
         .arrive_timeout_ms = ARRIVE_MS,
         .handle = handle,
         .reject = reject,

@@ -29,6 +29,53 @@ static void refuse(const char *text, size_t length)
     assert_true(strlen(error.text) > 0);
 }
 
+/* An array of `count` times the value. */
+static char *array_of(const char *value, size_t count)
+{
+    size_t length = strlen(value);
+    char *text = malloc(count * (length + 1) + 2);
+    char *at = text;
+    *at++ = '[';
+    for (size_t i = 0; i < count; i++)
+    {
+        memcpy(at, value, length);
+        at[length] = ',';
+        at += length + 1;
+    }
+    memcpy(at - 1, "]", 2);
+    return text;
+}
+
+static void bounds_the_number_of_values(void **state)
+{
+    static const struct
+    {
+        const char *value;
+        size_t count;
+        bool good;
+    } cases[] = {
+        {"{}", JSON_CONTAINERS_MAX - 1, true}, /* and the array around them */
+        {"{}", JSON_CONTAINERS_MAX, false},
+        {"1", JSON_VALUES_MAX, true},
+        {"1", JSON_VALUES_MAX + 1, false},
+        {"\"{[,,,,\"", JSON_VALUES_MAX / 4, true}, /* in strings they are text */
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+    {
+        Error error;
+        char *text = array_of(cases[i].value, cases[i].count);
+        Json *document = json_parse(text, strlen(text), &error);
+        assert_int_equal(document != NULL, cases[i].good);
+        if (document != NULL)
+            assert_int_equal(json_array_length(document), cases[i].count);
+        else
+            assert_int_equal(error.code, ERROR_JSON_INVALID);
+        json_free(document);
+        free(text);
+    }
+}
+
 static void refuses_what_is_no_json(void **state)
 {
     static const char *const texts[] = {
@@ -197,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_what_is_no_json),
+        cmocka_unit_test(bounds_the_number_of_values),
         cmocka_unit_test(tells_integers_from_other_numbers),
         cmocka_unit_test(numbers_inside_strings_are_left_alone),
         cmocka_unit_test(nesting_is_bounded),

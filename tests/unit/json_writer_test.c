@@ -8,6 +8,7 @@
 #include "json/json.h"
 #include "json/json_writer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void writes_every_kind(void **state)
@@ -113,6 +114,21 @@ static void grows_to_its_maximum(void **state)
     json_writer_free(writer);
 }
 
+static void its_text_can_be_taken(void **state)
+{
+    size_t length;
+    (void)state;
+    JsonWriter *writer = json_writer_new(12);
+    json_put_string(writer, NULL, "12345678");
+    char *text = json_writer_take(writer, &length);
+    assert_string_equal(text, "\"12345678\"");
+    assert_int_equal(length, 10);
+    free(text);
+    writer = json_writer_new(9);
+    json_put_string(writer, NULL, "12345678");
+    assert_null(json_writer_take(writer, NULL));
+}
+
 static void formats_times(void **state)
 {
     static const struct
@@ -143,6 +159,7 @@ int main(void)
         cmocka_unit_test(escapes_strings_so_that_they_read_back),
         cmocka_unit_test(an_overflow_gives_no_text),
         cmocka_unit_test(grows_to_its_maximum),
+        cmocka_unit_test(its_text_can_be_taken),
         cmocka_unit_test(formats_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
