@@ -122,7 +122,7 @@ create table giro.transfers
 (
     id              uuid not null,
     home            text not null,
-    remote          text not null, -- the credit account's shard when it was recorded; a hint later
+    remote          text collate "C" not null, -- the credit account's shard then; a hint later
     debit_account   text collate "C" not null,
     debit_route     bytea not null,
     credit_account  text collate "C" not null,

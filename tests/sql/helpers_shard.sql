@@ -102,18 +102,19 @@ $$;
 -- The call of record for one transfer.
 create function test.record_call(p_batch int, p_transfer int, p_mode text, p_debit text,
                                  p_credit text, p_amount bigint, p_state text default 'posted',
-                                 p_refusal text default null)
+                                 p_refusal text default null, p_deadline_ms bigint default null)
 returns text
 language sql stable
 as $$
     select format(
-        'select * from giro.record(%L, %L, ''shard-1'', %L::uuid[], %L::text[], %L::bytea[], '
+        'select * from giro.record(%L, %L, ''shard-1'', %L, %L::uuid[], %L::text[], %L::bytea[], '
         '%L::text[], %L::bytea[], %L::text[], %L::bigint[], ''{EUR}'', %L::text[], %L::text[], '
-        '%L::text[], %L::text[])',
-        test.id(p_batch), p_mode, array[test.id(p_transfer)], array[p_debit],
+        '%L::text[], %L::text[], %L::bigint[])',
+        test.id(p_batch), p_mode, case when p_mode = 'local' then 'shard-1' else 'shard-2' end,
+        array[test.id(p_transfer)], array[p_debit],
         array[test.route(p_debit)], array[p_credit], array[test.route(p_credit)],
         array['key-' || p_transfer], array[p_amount], array[p_state], array[p_refusal],
-        array['ref'], array[null::text])
+        array['ref'], array[null::text], array[p_deadline_ms])
 $$;
 
 create procedure test.run(p_sql text)

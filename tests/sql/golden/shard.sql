@@ -139,6 +139,7 @@ CREATE TABLE giro.shard (
 CREATE TABLE giro.transfers (
     id uuid NOT NULL,
     home text NOT NULL,
+    remote text NOT NULL COLLATE pg_catalog."C",
     debit_account text NOT NULL COLLATE pg_catalog."C",
     debit_route bytea NOT NULL,
     credit_account text NOT NULL COLLATE pg_catalog."C",
@@ -152,6 +153,8 @@ CREATE TABLE giro.transfers (
     batch uuid NOT NULL,
     reference text,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    deadline_at timestamp with time zone,
+    giving_up text,
     attempts integer DEFAULT 0 NOT NULL,
     next_attempt_at timestamp with time zone,
     last_error text,
@@ -164,7 +167,9 @@ CREATE TABLE giro.transfers (
     CONSTRAINT transfers_final_ones_are_decided CHECK (((state = 'pending'::text) = (decided_at IS NULL))),
     CONSTRAINT transfers_metadata_is_an_object CHECK ((jsonb_typeof(metadata) = 'object'::text)),
     CONSTRAINT transfers_mode_is_known CHECK ((mode = ANY (ARRAY['local'::text, '2pc'::text, 'saga'::text]))),
+    CONSTRAINT transfers_only_sagas_are_given_up CHECK (((mode = 'saga'::text) OR ((giving_up IS NULL) AND (deadline_at IS NULL)))),
     CONSTRAINT transfers_only_sagas_wait_or_reverse CHECK (((mode = 'saga'::text) OR (state = ANY (ARRAY['posted'::text, 'refused'::text])))),
+    CONSTRAINT transfers_pending_ones_are_due CHECK (((state <> 'pending'::text) OR (next_attempt_at IS NOT NULL))),
     CONSTRAINT transfers_same_account_is_refused CHECK (((debit_account <> credit_account) OR (state = 'refused'::text))),
     CONSTRAINT transfers_state_is_known CHECK ((state = ANY (ARRAY['pending'::text, 'posted'::text, 'refused'::text, 'reversed'::text])))
 )
@@ -202,7 +207,7 @@ ALTER TABLE ONLY giro.transfers
 
 CREATE INDEX batches_unfinished ON giro.batches USING btree (created_at) WHERE ((role = 'home'::text) AND (mode = '2pc'::text) AND (verdict = 'commit'::text) AND (finished_at IS NULL));
 
-CREATE INDEX transfers_due ON giro.transfers USING btree (next_attempt_at) WHERE (state = 'pending'::text);
+CREATE INDEX transfers_due ON giro.transfers USING btree (remote, next_attempt_at) WHERE (state = 'pending'::text);
 
 CREATE INDEX transfers_in_transit ON giro.transfers USING btree (debit_account) WHERE (state = 'pending'::text);
 

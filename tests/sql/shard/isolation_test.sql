@@ -12,6 +12,13 @@ values ('lock', test.lock_call(array['alice'])),
        ('verdict', $$select giro.verdict(test.id(1), '2pc', 'shard-1', 'shard-2', 'girod-1')$$),
        ('leg_exists', $$select giro.leg_exists(test.id(1))$$),
        ('missing_leg', $$select giro.missing_leg(test.id(1), 'x')$$),
+       ('receive', $$select giro.receive(test.id(1), '{}', '{}', '{}', '{}')$$),
+       ('receipts_by_id', $$select giro.receipts_by_id(array[test.id(1)])$$),
+       ('tombstone', $$select giro.tombstone('{}', '{}', test.id(1), '{}', '{}', '{}', '{}')$$),
+       ('settle', $$select giro.settle('{}', '{}', '{}', '{}', '{}', '{}')$$),
+       ('claim', $$select giro.claim(array['shard-2'], 1)$$),
+       ('postpone', $$select giro.postpone('{}', 1, null, null)$$),
+       ('give_up', $$select giro.give_up(1, 1, 'alice', '\x01', test.id(1), 'cancelled')$$),
        ('transfers_by_id', $$select giro.transfers_by_id(array[test.id(1)])$$),
        ('account_create', $$select giro.account_create(1, 1, 'bob', '\x01', 'EUR', null, false,
                             null)$$),
@@ -36,7 +43,7 @@ select is_empty(
         and p.proname not in (select name from calls)
         and p.proname not in ('account_answer', 'books', 'end_session', 'fence_class',
                               'force_durability', 'grant_coordinator', 'identity',
-                              'prepared_exists', 'session')$$,
+                              'patience', 'patience_is_over', 'prepared_exists', 'session')$$,
     'every other function needs no snapshot of its own');
 select is_empty($$select from giro.batches where batch = test.id(1)
                   union all select from giro.transfers$$, 'nothing was applied');

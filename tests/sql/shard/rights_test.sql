@@ -7,8 +7,9 @@ select test.same(
         and has_function_privilege('giro_coordinator', p.oid, 'execute')
       order by p.proname collate "C"$$,
     $$select unnest(array['account_create', 'account_entries', 'account_get', 'account_patch',
-        'apply', 'books', 'end_session', 'finish', 'identity', 'leg_exists', 'lock', 'missing_leg',
-        'prepared_exists', 'record', 'session', 'transfers_by_id', 'verdict'])$$,
+        'apply', 'books', 'claim', 'end_session', 'finish', 'give_up', 'identity', 'leg_exists',
+        'lock', 'missing_leg', 'postpone', 'prepared_exists', 'receipts_by_id', 'receive', 'record',
+        'session', 'settle', 'tombstone', 'transfers_by_id', 'verdict'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
     $$select p.proname from pg_proc p
@@ -57,7 +58,7 @@ select is_empty(
 select is_empty(
     $$select p.proname from pg_proc p
       where p.pronamespace = 'giro'::regnamespace and p.provolatile <> 'v'
-        and p.proname not in ('books', 'identity', 'fence_class')$$,
+        and p.proname not in ('books', 'identity', 'fence_class', 'patience', 'patience_is_over')$$,
     'all that lock or decide are volatile');
 call test.execute('a', 'create temporary table accounts (id text)');
 call test.account('alice', 5);
