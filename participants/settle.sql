@@ -1,6 +1,6 @@
--- Ends sagas at home: pending becomes the final state. Answers a row for each transfer that is
--- final now, by this call or before it: id, state, refusal, decided_at. A transfer of another
--- shard has none.
+-- Ends sagas at home: pending becomes the final state, posted, or reversed where a refusal is given.
+-- Answers a row for each id with what stands now, by this call or from before: state, refusal,
+-- decided_at; 'stale_route' or 'partition_moving' with nothing done; null if it is not here.
 --
 -- Called by:  the close stage (posted, under an applied receipt) and the refund stage (reversed, in
 --             the transaction that pays the money back, after lock and apply).

@@ -117,6 +117,70 @@ as $$
         array['ref'], array[null::text], array[p_deadline_ms])
 $$;
 
+-- The partitions of these accounts and the epoch of each, as the fence wants them.
+create function test.partitions(p_accounts text[]) returns int[]
+language sql immutable
+as $$ select array_agg(distinct test.partition(a)) from unnest(p_accounts) a $$;
+
+-- The first arguments of a fenced call: partitions and epochs.
+create function test.fence_arguments(p_accounts text[], p_epoch bigint) returns text
+language sql immutable
+as $$
+    select format('%L::int[], %L::bigint[]', p, array_fill(p_epoch, array[cardinality(p)]))
+    from test.partitions(p_accounts) p
+$$;
+
+create function test.ids(variadic p_numbers int[]) returns uuid[]
+language sql immutable
+as $$
+    select array_agg(test.id(n) order by place)
+    from unnest(p_numbers) with ordinality u (n, place)
+$$;
+
+-- The calls of the steps of a saga; the accounts are the credit's for receive and tombstone, the
+-- debit's for settle and give_up.
+create function test.receive_call(p_batch int, p_transfers int[], p_accounts text[],
+                                  p_refusals text[])
+returns text
+language sql stable
+as $$
+    select format('select giro.receive(%L, %L::uuid[], %L::text[], %L::bytea[], %L::text[])',
+                  test.id(p_batch), test.ids(variadic p_transfers), p_accounts,
+                  array(select test.route(a) from unnest(p_accounts) a), p_refusals)
+$$;
+
+create function test.tombstone_call(p_batch int, p_transfers int[], p_accounts text[],
+                                    p_epoch bigint default 1)
+returns text
+language sql stable
+as $$
+    select format('select * from giro.tombstone(%s, %L, %L::uuid[], %L::text[], %L::bytea[], '
+                  '%L::int[])', test.fence_arguments(p_accounts, p_epoch), test.id(p_batch),
+                  test.ids(variadic p_transfers), p_accounts,
+                  array(select test.route(a) from unnest(p_accounts) a),
+                  array(select test.partition(a) from unnest(p_accounts) a))
+$$;
+
+create function test.settle_call(p_transfers int[], p_accounts text[], p_refusals text[],
+                                 p_epoch bigint default 1)
+returns text
+language sql stable
+as $$
+    select format('select * from giro.settle(%s, %L::uuid[], %L::bytea[], %L::int[], %L::text[])',
+                  test.fence_arguments(p_accounts, p_epoch), test.ids(variadic p_transfers),
+                  array(select test.route(a) from unnest(p_accounts) a),
+                  array(select test.partition(a) from unnest(p_accounts) a), p_refusals)
+$$;
+
+create function test.give_up_call(p_transfer int, p_account text, p_reason text default 'cancelled',
+                                  p_epoch bigint default 1)
+returns text
+language sql stable
+as $$
+    select format('select * from giro.give_up(%s, %s, %L, %L, %L, %L)', test.partition(p_account),
+                  p_epoch, p_account, test.route(p_account), test.id(p_transfer), p_reason)
+$$;
+
 create procedure test.run(p_sql text)
 language plpgsql
 as $$

@@ -15,15 +15,17 @@ select is(created_at, now(), 'created_at is the time of the transaction') from a
 select ok(decided_at >= now() and decided_at <= clock_timestamp(), 'decided_at is now') from answer;
 commit;
 select test.same(
-    $$select id, home, remote, debit_account, debit_route, credit_account, credit_route, idempotency_key,
-             amount, currency, mode, state, refusal, batch, reference, metadata::text, attempts,
-             attention, deadline_at, next_attempt_at from giro.transfers order by id$$,
-    $$values (test.id(11), 'shard-1', 'shard-2', 'b', '\x02'::bytea, 'y', '\x82'::bytea, 'k-b', 20::bigint,
-              'USD', '2pc', 'refused', 'insufficient-funds', test.id(1), null, '{}', 0, null,
+    $$select id, home, remote, debit_account, debit_route, credit_account, credit_route,
+             idempotency_key, amount, currency, mode, state, refusal, batch, reference,
+             metadata::text, attempts, attention, deadline_at, next_attempt_at from giro.transfers order by id$$,
+    $$values (test.id(11), 'shard-1', 'shard-2', 'b', '\x02'::bytea, 'y', '\x82'::bytea, 'k-b',
+              20::bigint, 'USD', '2pc', 'refused', 'insufficient-funds', test.id(1), null, '{}', 0, null,
               null::timestamptz, null::timestamptz),
-             (test.id(12), 'shard-1', 'shard-2', 'a', '\x01', 'x', '\x81', 'k-a', 10, 'EUR', '2pc', 'posted',
+             (test.id(12), 'shard-1', 'shard-2', 'a', '\x01', 'x', '\x81', 'k-a', 10, 'EUR', '2pc',
+              'posted',
               null, test.id(1), 'rent', '{"for": "may"}', 0, null, null, null),
-             (test.id(13), 'shard-1', 'shard-2', 'c', '\x03', 'c', '\x03', 'k-c', 30, 'EUR', '2pc', 'refused',
+             (test.id(13), 'shard-1', 'shard-2', 'c', '\x03', 'c', '\x03', 'k-c', 30, 'EUR', '2pc',
+              'refused',
               'same-account', test.id(1), null, '{}', 0, null, null, null)$$,
     'posted and refused transfers are stored with all that was asked');
 select ok(bool_and(t.created_at = a.created_at and t.decided_at = a.decided_at),
