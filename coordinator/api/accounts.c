@@ -1,25 +1,12 @@
 /* Accounts: create, get, patch and the list of entries. See handler.h. */
 #include "api/handler.h"
 
+#include "api/account_document.h"
+#include "api/cursor.h"
 #include "base/log.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Columns of the row that account_create, account_get and account_patch answer. */
-enum
-{
-    ACCOUNT_OUTCOME,
-    ACCOUNT_ID,
-    ACCOUNT_CURRENCY,
-    ACCOUNT_BALANCE,
-    ACCOUNT_FLOOR,
-    ACCOUNT_STATUS,
-    ACCOUNT_VERSION,
-    ACCOUNT_IN_TRANSIT,
-    ACCOUNT_METADATA,
-    ACCOUNT_CREATED_AT,
-};
 
 /* Columns of account_entries. */
 enum
@@ -86,26 +73,13 @@ static void fill_floor(const FloorField *floor, PgParams *params)
 
 static void write_account(JsonWriter *writer, const CallResult *result)
 {
-    const PgRows *rows = result->rows;
-    json_begin_object(writer, NULL);
-    json_put_string(writer, "id", pg_text(rows, 0, ACCOUNT_ID));
-    json_put_string(writer, "currency", pg_text(rows, 0, ACCOUNT_CURRENCY));
-    json_put_integer(writer, "balance", pg_int8(rows, 0, ACCOUNT_BALANCE));
-    if (pg_is_null(rows, 0, ACCOUNT_FLOOR))
-        json_put_null(writer, "floor");
-    else
-        json_put_integer(writer, "floor", pg_int8(rows, 0, ACCOUNT_FLOOR));
-    json_put_string(writer, "status", pg_text(rows, 0, ACCOUNT_STATUS));
-    json_put_integer(writer, "version", pg_int8(rows, 0, ACCOUNT_VERSION));
-    json_put_integer(writer, "in_transit", pg_int8(rows, 0, ACCOUNT_IN_TRANSIT));
-    json_begin_object(writer, "route");
-    json_put_string(writer, "keyspace", result->location->keyspace);
-    json_put_integer(writer, "partition", result->location->partition);
-    json_put_string(writer, "shard", shard_name(result->location->shard));
-    json_end_object(writer);
-    json_put_raw(writer, "metadata", pg_text(rows, 0, ACCOUNT_METADATA));
-    json_put_timestamp(writer, "created_at", pg_timestamp_us(rows, 0, ACCOUNT_CREATED_AT));
-    json_end_object(writer);
+    const Location *location = result->location;
+    AccountPlace place = {
+        .keyspace = location->keyspace,
+        .partition = location->partition,
+        .shard = shard_name(location->shard),
+    };
+    account_document_write(writer, result->rows, 0, &place);
 }
 
 static const OutcomeRow *find_outcome(const char *outcome)
@@ -266,7 +240,7 @@ static void write_entries(JsonWriter *writer, const PgRows *rows, size_t count)
         write_entry(writer, rows, row);
     json_end_array(writer);
     if (last_seq > 1)
-        fields_cursor_write(last_seq, cursor);
+        cursor_write_seq(last_seq, cursor);
     json_put_string(writer, "next_cursor", last_seq > 1 ? cursor : NULL);
     json_end_object(writer);
 }
@@ -311,7 +285,7 @@ void accounts_entries(Api *api, HttpRequest *request)
     AccountCall *call = account_call(request);
     const char *cursor = query_value(request, "cursor");
     if (!fields_limit(query_value(request, "limit"), &call->limit, &fault) ||
-        (cursor != NULL && !fields_cursor_read(cursor, &call->before, &fault)))
+        (cursor != NULL && !cursor_read_seq(cursor, &call->before, &fault)))
         problem_send_fault(request, &fault);
     else
         call_account(api->caller, id,

@@ -35,8 +35,11 @@ static const ApiRoute routes[] = {
     {"POST", "/v1/transfers/batch", transfers_batch, {0}, NULL},
     {"GET", "/v1/transfers", transfers_list, {"debit_account", "idempotency_key"}, NULL},
     {"GET", "/v1/transfers/{}", transfers_get, {0}, NULL},
+    {"GET", "/v1/transfers/{}/steps", transfers_steps, {0}, NULL},
+    {"POST", "/v1/transfers/{}/actions/cancel", transfers_cancel, {0}, NULL},
 
     {"POST", "/v1/accounts", accounts_create, {0}, NULL},
+    {"GET", "/v1/accounts", accounts_list, {"prefix", "limit", "cursor"}, NULL},
     {"GET", "/v1/accounts/{}", accounts_get, {0}, NULL},
     {"PATCH", "/v1/accounts/{}", accounts_patch, {0}, NULL},
     {"GET", "/v1/accounts/{}/entries", accounts_entries, {"limit", "cursor"}, NULL},

@@ -245,6 +245,17 @@ bool fields_patch(const Json *body, PatchBody *ret_body, Fault *fault)
     return true;
 }
 
+bool fields_action(const Json *body, const char **ret_reason, Fault *fault)
+{
+    static const char *const names[] = {"reason"};
+    const char *reason;
+    if (!check_names(body, names, ARRAY_LENGTH(names), fault) ||
+        !required_string(body, "reason", &reason, fault) || !check_reason(reason, fault))
+        return false;
+    *ret_reason = reason;
+    return true;
+}
+
 static bool read_mode(const Json *body, TransferMode *ret_mode, Fault *fault)
 {
     const char *name;
@@ -475,25 +486,5 @@ bool fields_limit(const char *text, int *ret_limit, Fault *fault)
         return fault_set(fault, ERROR_PARAMETER_INVALID, NULL, "limit is an integer from 1 to %d",
                          LIST_LIMIT_MAX);
     *ret_limit = limit;
-    return true;
-}
-
-/* "e" for entries, then the seq in hexadecimal. */
-void fields_cursor_write(int64_t seq, char ret_cursor[CURSOR_MAX + 1])
-{
-    snprintf(ret_cursor, CURSOR_MAX + 1, "e%" PRIx64, (uint64_t)seq);
-}
-
-bool fields_cursor_read(const char *cursor, int64_t *ret_seq, Fault *fault)
-{
-    size_t length = strlen(cursor);
-    uint64_t seq = 0;
-    bool sound = length >= 2 && length <= 17 && cursor[0] == 'e' && cursor[1] != '0' &&
-                 strspn(cursor + 1, "0123456789abcdef") == length - 1;
-    if (sound)
-        seq = strtoull(cursor + 1, NULL, 16);
-    if (!sound || seq > INT64_MAX)
-        return fault_set(fault, ERROR_CURSOR_INVALID, NULL, "the cursor is not one of this list");
-    *ret_seq = (int64_t)seq;
     return true;
 }

@@ -27,7 +27,6 @@ enum
     WAIT_S_DEFAULT = 5,
     WAIT_S_MAX = 30,
     MS_PER_S = 1000,
-    CURSOR_MAX = 24,
 };
 
 /* A floor as given: absent, null (no limit), or a number ≤ 0. */
@@ -57,6 +56,8 @@ typedef struct PatchBody
 bool fields_account(const Json *body, Arena *arena, AccountBody *ret_body,
                     Fault *fault) ATTR_MUST_USE;
 bool fields_patch(const Json *body, PatchBody *ret_body, Fault *fault) ATTR_MUST_USE;
+/* The body of an action: why it is asked for. Lent by the document. */
+bool fields_action(const Json *body, const char **ret_reason, Fault *fault) ATTR_MUST_USE;
 /* The body of one transfer; its key stands in a header and is left NULL. */
 bool fields_transfer(const Json *body, Arena *arena, TransferRequest *ret_request,
                      Fault *fault) ATTR_MUST_USE;
@@ -93,8 +94,5 @@ bool fields_prefer(const char *header, Preferences *preferences, Fault *fault) A
 
 /* A list's `limit` (NULL if not given). */
 bool fields_limit(const char *text, int *ret_limit, Fault *fault) ATTR_MUST_USE;
-/* The opaque cursor of an account's entries: names the oldest seq already seen. */
-void fields_cursor_write(int64_t seq, char ret_cursor[CURSOR_MAX + 1]);
-bool fields_cursor_read(const char *cursor, int64_t *ret_seq, Fault *fault) ATTR_MUST_USE;
 
 #endif

@@ -14,7 +14,8 @@
 
 enum
 {
-    ANSWER_BYTES_MAX = 8 * 1024 * 1024, /* the largest: 1,000 entries, all characters escaped */
+    ANSWER_BYTES_MAX =
+        8 * 1024 * 1024, /* the largest: 1,000 accounts with all the metadata they may have */
     LOCATION_MAX = 160,
 };
 
@@ -56,6 +57,7 @@ bool path_account(HttpRequest *request, const char **ret_id) ATTR_MUST_USE;
 /* ---- handlers, one per row of the route table ----------------------------------------------- */
 
 void accounts_create(Api *api, HttpRequest *request);
+void accounts_list(Api *api, HttpRequest *request);
 void accounts_get(Api *api, HttpRequest *request);
 void accounts_patch(Api *api, HttpRequest *request);
 void accounts_entries(Api *api, HttpRequest *request);
@@ -64,6 +66,8 @@ void transfers_create(Api *api, HttpRequest *request);
 void transfers_batch(Api *api, HttpRequest *request);
 void transfers_get(Api *api, HttpRequest *request);
 void transfers_list(Api *api, HttpRequest *request);
+void transfers_steps(Api *api, HttpRequest *request);
+void transfers_cancel(Api *api, HttpRequest *request);
 
 void failpoints_get(Api *api, HttpRequest *request);
 void failpoints_put(Api *api, HttpRequest *request);

@@ -1,16 +1,15 @@
 /*
  * Transfers: create, get by id, find by key. See handler.h.
  *
- * A create waits for the batcher. A look-up asks every shard that may hold the record at once and
- * answers with the first one found; "it never happened" takes an answer from all of them.
+ * A create waits for the batcher; the others are look-ups.
  */
 #include "api/handler.h"
 
+#include "api/lookup.h"
 #include "api/transfer_answer.h"
 #include "api/transfer_document.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void transfer_location(char location[LOCATION_MAX], const char *id)
@@ -94,127 +93,77 @@ void transfers_create(Api *api, HttpRequest *request)
 
 /* ---- look-ups ------------------------------------------------------------------------------- */
 
-/* Several shards asked for one transfer. Outlives the request's answer. */
-typedef struct Lookup
+/* Lives in the request's arena. */
+typedef struct Get
 {
     Api *api;
-    HttpRequest *request; /* NULL once answered */
-    size_t outstanding;
-    uint8_t id[16];
-    bool as_list; /* by key: a list of one or none */
-    char debit_account[ACCOUNT_ID_MAX + 1];
-    char key[IDEMPOTENCY_KEY_MAX + 1];
-    ErrorCode failure; /* of a shard that did not answer; ERROR_NONE = all did */
-    char detail[FAULT_DETAIL_MAX + 1];
-} Lookup;
+    HttpRequest *request;
+    const char *debit_account; /* both NULL for a look-up by id */
+    const char *key;
+} Get;
 
-static void fill_ids(void *context, PgParams *params)
+static void on_found(void *context, const LookupResult *result)
 {
-    const Lookup *lookup = context;
-    pg_params_array(params, PG_ELEMENT_UUID, 1);
-    pg_params_add_uuid(params, lookup->id);
-}
-
-/* Answers with the record, or with an empty list (NULL). */
-static void answer_lookup(Lookup *lookup, const TransferRecord *record)
-{
-    JsonWriter *writer = answer_writer();
-    if (lookup->as_list)
+    Get *get = context;
+    if (result->code != ERROR_NONE)
     {
-        json_begin_object(writer, NULL);
-        json_begin_array(writer, "items");
-    }
-    if (record != NULL)
-        transfer_document_write(writer, NULL, record);
-    if (lookup->as_list)
-    {
-        json_end_array(writer);
-        json_put_null(writer, "next_cursor");
-        json_end_object(writer);
-    }
-    answer_json(lookup->request, 200, writer, &(HttpReply){0});
-    lookup->request = NULL;
-}
-
-/* The id is a hash of account and key; the words themselves decide. */
-static bool is_asked_for(const Lookup *lookup, const TransferRecord *record)
-{
-    return !lookup->as_list || (strcmp(record->debit_account, lookup->debit_account) == 0 &&
-                                strcmp(record->idempotency_key, lookup->key) == 0);
-}
-
-static void take_rows(Lookup *lookup, const PgRows *rows)
-{
-    if (lookup->request == NULL || pg_row_count(rows) == 0)
+        problem_send(get->request, result->code, result->detail);
         return;
-    TransferRecord record;
-    transfer_record_read(&record, rows, 0, lookup->api->directory);
-    if (is_asked_for(lookup, &record))
-        answer_lookup(lookup, &record);
-}
-
-static void end_lookup(Lookup *lookup)
-{
-    if (lookup->request != NULL && lookup->failure != ERROR_NONE)
-        problem_send(lookup->request, lookup->failure, lookup->detail);
-    else if (lookup->request != NULL && lookup->as_list)
-        answer_lookup(lookup, NULL);
-    else if (lookup->request != NULL)
-        problem_send(lookup->request, ERROR_TRANSFER_NOT_FOUND, NULL);
-    free(lookup);
-}
-
-static void on_shard(void *context, const CallResult *result)
-{
-    Lookup *lookup = context;
-    lookup->outstanding--;
-    if (result->code == ERROR_NONE)
-        take_rows(lookup, result->rows);
-    else
-    {
-        lookup->failure = result->code;
-        snprintf(lookup->detail, sizeof lookup->detail, "%s", result->detail);
     }
-    if (lookup->outstanding == 0)
-        end_lookup(lookup);
+    TransferRecord record;
+    JsonWriter *writer = answer_writer();
+    transfer_record_read(&record, result->rows, 0, get->api->directory);
+    transfer_document_write(writer, NULL, &record);
+    answer_json(get->request, 200, writer, &(HttpReply){0});
 }
 
-static Lookup *lookup_new(Api *api, HttpRequest *request)
+static Get *get_new(Api *api, HttpRequest *request)
 {
-    Lookup *lookup = base_calloc(1, sizeof *lookup);
-    lookup->api = api;
-    lookup->request = request;
-    return lookup;
-}
-
-static void ask(Lookup *lookup, Shard *const *shards, size_t count)
-{
-    Caller *caller = lookup->api->caller;
-    Call call = {STATEMENT_TRANSFERS_BY_ID, fill_ids, on_shard, lookup};
-    lookup->outstanding = count;
-    for (size_t i = 0; i < count; i++)
-        call_shard(caller, shards[i], &call);
+    Get *get = arena_take(http_arena(request), sizeof *get);
+    get->api = api;
+    get->request = request;
+    return get;
 }
 
 void transfers_get(Api *api, HttpRequest *request)
 {
-    uint8_t id[16];
-    if (!uuid_parse(path_segment(request, 2), id))
-    {
-        problem_send(request, ERROR_TRANSFER_NOT_FOUND, "the id is not that of a transfer");
+    Lookup lookup = {.statement = STATEMENT_TRANSFERS_BY_ID, .done = on_found};
+    if (!path_transfer(request, lookup.id))
         return;
-    }
-    size_t shard_count = directory_shard_count(api->directory);
-    Shard **shards = arena_take(http_arena(request), (shard_count + 1) * sizeof *shards);
-    size_t count = directory_candidates(api->directory, id, shards, shard_count);
-    if (count == 0)
-    {
+    lookup.context = get_new(api, request);
+    if (!lookup_start(api, &lookup))
         problem_send(request, ERROR_DIRECTORY_UNAVAILABLE, NULL);
+}
+
+/* ---- by key: a list of one or none ---------------------------------------------------------- */
+
+/* The id is a hash of account and key; the words themselves decide. */
+static void write_if_asked_for(JsonWriter *writer, const Get *get, const PgRows *rows)
+{
+    TransferRecord record;
+    transfer_record_read(&record, rows, 0, get->api->directory);
+    if (strcmp(record.debit_account, get->debit_account) == 0 &&
+        strcmp(record.idempotency_key, get->key) == 0)
+        transfer_document_write(writer, NULL, &record);
+}
+
+static void on_listed(void *context, const LookupResult *result)
+{
+    Get *get = context;
+    if (result->code != ERROR_NONE && result->code != ERROR_TRANSFER_NOT_FOUND)
+    {
+        problem_send(get->request, result->code, result->detail);
         return;
     }
-    Lookup *lookup = lookup_new(api, request);
-    memcpy(lookup->id, id, sizeof lookup->id);
-    ask(lookup, shards, count);
+    JsonWriter *writer = answer_writer();
+    json_begin_object(writer, NULL);
+    json_begin_array(writer, "items");
+    if (result->code == ERROR_NONE)
+        write_if_asked_for(writer, get, result->rows);
+    json_end_array(writer);
+    json_put_null(writer, "next_cursor");
+    json_end_object(writer);
+    answer_json(get->request, 200, writer, &(HttpReply){0});
 }
 
 static bool read_key_query(const HttpRequest *request, const char **ret_account,
@@ -243,11 +192,12 @@ void transfers_list(Api *api, HttpRequest *request)
         problem_send(request, ERROR_DIRECTORY_UNAVAILABLE, NULL);
     else
     {
-        Lookup *lookup = lookup_new(api, request);
-        lookup->as_list = true;
-        snprintf(lookup->debit_account, sizeof lookup->debit_account, "%s", account);
-        snprintf(lookup->key, sizeof lookup->key, "%s", key);
-        transfer_id_make(account, key, lookup->id);
-        ask(lookup, &home.shard, 1);
+        Lookup lookup = {.statement = STATEMENT_TRANSFERS_BY_ID, .done = on_listed};
+        Get *get = get_new(api, request);
+        get->debit_account = arena_copy(http_arena(request), account, strlen(account));
+        get->key = arena_copy(http_arena(request), key, strlen(key));
+        transfer_id_make(account, key, lookup.id);
+        lookup.context = get;
+        lookup_on_shard(api, home.shard, &lookup);
     }
 }

@@ -65,6 +65,10 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_GIVE_UP] = {"give_up", STATEMENT_IS_CALL,
                            "select * from giro.give_up($1::int, $2::bigint, $3::text,"
                            " $4::bytea, $5::uuid, $6::text)"},
+    [STATEMENT_STEPS_HOME] = {"steps_home", STATEMENT_IS_CALL,
+                              "select * from giro.steps_home($1::uuid)"},
+    [STATEMENT_STEPS_REMOTE] = {"steps_remote", STATEMENT_IS_CALL,
+                                "select * from giro.steps_remote($1::uuid, $2::uuid)"},
     [STATEMENT_ACCOUNT_CREATE] = {"account_create", STATEMENT_IS_CALL,
                                   "select * from giro.account_create($1::int, $2::bigint,"
                                   " $3::text, $4::bytea, $5::text, $6::bigint, $7::boolean,"
@@ -78,6 +82,8 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_ACCOUNT_ENTRIES] = {"account_entries", STATEMENT_IS_CALL,
                                    "select * from giro.account_entries($1::int, $2::bigint,"
                                    " $3::text, $4::bytea, $5::bigint, $6::int)"},
+    [STATEMENT_ACCOUNT_LIST] = {"account_list", STATEMENT_IS_CALL,
+                                "select * from giro.account_list($1::text, $2::text, $3::int)"},
 
     [STATEMENT_BEGIN_SNAPSHOT] = {"begin_snapshot", STATEMENT_IS_DIRECTORY,
                                   "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},

@@ -1,0 +1,69 @@
+/* See cursor.h. Both are their letter and hexadecimal digits. */
+#include "api/cursor.h"
+
+#include "shard/route.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char digits[] = "0123456789abcdef";
+
+static bool refuse(Fault *fault)
+{
+    return fault_set(fault, ERROR_CURSOR_INVALID, NULL, "the cursor is not one of this list");
+}
+
+void cursor_write_seq(int64_t seq, char ret_cursor[CURSOR_MAX + 1])
+{
+    snprintf(ret_cursor, CURSOR_MAX + 1, "e%" PRIx64, (uint64_t)seq);
+}
+
+bool cursor_read_seq(const char *cursor, int64_t *ret_seq, Fault *fault)
+{
+    size_t length = strlen(cursor);
+    uint64_t seq = 0;
+    bool sound = length >= 2 && length <= 17 && cursor[0] == 'e' && cursor[1] != '0' &&
+                 strspn(cursor + 1, digits) == length - 1;
+    if (sound)
+        seq = strtoull(cursor + 1, NULL, 16);
+    if (!sound || seq > INT64_MAX)
+        return refuse(fault);
+    *ret_seq = (int64_t)seq;
+    return true;
+}
+
+void cursor_write_account(const char *id, char ret_cursor[CURSOR_MAX + 1])
+{
+    char *at = ret_cursor;
+    ASSERT(strlen(id) <= ACCOUNT_ID_MAX);
+    *at++ = 'a';
+    for (; *id != '\0'; id++)
+    {
+        unsigned char byte = (unsigned char)*id;
+        *at++ = digits[byte >> 4];
+        *at++ = digits[byte & 15];
+    }
+    *at = '\0';
+}
+
+bool cursor_read_account(const char *cursor, char ret_id[ACCOUNT_ID_MAX + 1], Fault *fault)
+{
+    char id[ACCOUNT_ID_MAX + 1];
+    size_t length = strlen(cursor);
+    if (length < 3 || length > CURSOR_MAX || length % 2 == 0 || cursor[0] != 'a' ||
+        strspn(cursor + 1, digits) != length - 1)
+        return refuse(fault);
+    for (size_t i = 0; i < length / 2; i++)
+    {
+        size_t high = (size_t)(strchr(digits, cursor[1 + 2 * i]) - digits);
+        size_t low = (size_t)(strchr(digits, cursor[2 + 2 * i]) - digits);
+        id[i] = (char)(high << 4 | low);
+    }
+    id[length / 2] = '\0';
+    if (strlen(id) != length / 2 || !route_account_id_is_valid(id))
+        return refuse(fault);
+    memcpy(ret_id, id, length / 2 + 1);
+    return true;
+}

@@ -1,0 +1,25 @@
+/*
+ * The opaque cursors of lists: where a page ends, so that the next one begins behind it. The first
+ * letter names the list, so that a cursor of one list is refused by the others.
+ */
+#ifndef GIRO_CURSOR_H
+#define GIRO_CURSOR_H
+
+#include "api/problem.h"
+#include "base/limits.h"
+
+enum
+{
+    CURSOR_MAX = 1 + 2 * ACCOUNT_ID_MAX,
+};
+
+/* Entries of an account: the oldest seq already seen. */
+void cursor_write_seq(int64_t seq, char ret_cursor[CURSOR_MAX + 1]);
+bool cursor_read_seq(const char *cursor, int64_t *ret_seq, Fault *fault) ATTR_MUST_USE;
+
+/* Accounts: the last id already seen. */
+void cursor_write_account(const char *id, char ret_cursor[CURSOR_MAX + 1]);
+bool cursor_read_account(const char *cursor, char ret_id[ACCOUNT_ID_MAX + 1],
+                         Fault *fault) ATTR_MUST_USE;
+
+#endif
