@@ -1,6 +1,6 @@
 -- Fences partitions and locks accounts for a batch; answers one row per account asked for:
 --   locked            held until the end of the transaction; the values are those under the lock
---   busy              exists, but is locked by another transaction (never with p_wait)
+--   busy              exists, but is locked by another transaction: see wait_for
 --   missing           no such account
 --   stale_route       not this shard's, or asked for under another epoch: refresh the routing
 --   partition_moving  its partition is being moved: try again soon
@@ -8,18 +8,18 @@
 --
 -- Called by:  the lock stage of every batch, first thing in its transaction on each shard, shards
 --             ascending.
--- Arguments:  partitions distinct and ascending; accounts distinct and ascending by bytes. With
---             p_wait it waits for busy rows, at most lock_timeout each: then 55P03 leaves it.
+-- Arguments:  partitions distinct and ascending; accounts distinct and ascending by bytes.
 -- Idempotent: writes nothing; locks already held are had again.
 -- Locks:      advisory locks of the partitions (shared, try, ascending), then the account rows,
---             ascending by id.
+--             ascending by id, SKIP LOCKED: it never waits, so what is locked here is never held up
+--             by a row that is not.
 -- Safety:     fence, lock and look for what was not locked are statements of their own. The judge
 --             works on the values returned here, and apply refuses a batch whose accounts have
 --             moved on since. A crash here leaves nothing; a client that stops here holds the locks
 --             until idle_in_transaction_session_timeout.
 create or replace function giro.lock(
     p_partitions int[], p_epochs bigint[], p_accounts text[], p_routes bytea[],
-    p_account_partitions int[], p_wait boolean)
+    p_account_partitions int[])
 returns table (place int, state text, currency text, balance bigint, version bigint, floor bigint,
                status text)
 language plpgsql volatile security definer
@@ -41,18 +41,11 @@ declare
     v_statuses text[];
     v_existing text[];
 begin
-    if p_wait then
-        select array_agg(l.id), array_agg(l.currency), array_agg(l.balance),
-               array_agg(l.version), array_agg(l.floor), array_agg(l.status)
-        into v_ids, v_currencies, v_balances, v_versions, v_floors, v_statuses
-        from (select * from accounts a where a.id = any (v_passed) order by a.id for update) l;
-    else
-        select array_agg(l.id), array_agg(l.currency), array_agg(l.balance),
-               array_agg(l.version), array_agg(l.floor), array_agg(l.status)
-        into v_ids, v_currencies, v_balances, v_versions, v_floors, v_statuses
-        from (select * from accounts a where a.id = any (v_passed) order by a.id
-              for update skip locked) l;
-    end if;
+    select array_agg(l.id), array_agg(l.currency), array_agg(l.balance),
+           array_agg(l.version), array_agg(l.floor), array_agg(l.status)
+    into v_ids, v_currencies, v_balances, v_versions, v_floors, v_statuses
+    from (select * from accounts a where a.id = any (v_passed) order by a.id
+          for update skip locked) l;
 
     if coalesce(cardinality(v_ids), 0) < cardinality(v_passed) then
         v_existing := array(select a.id from accounts a where a.id = any (v_passed));

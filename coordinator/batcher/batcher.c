@@ -1,63 +1,25 @@
-/* See batcher.h. */
-#include "batcher/batcher.h"
-
-#include "base/map.h"
-#include "batcher/claimer.h"
-#include "batcher/flight.h"
-#include "batcher/lane.h"
-#include "batcher/postponer.h"
+/* See batcher.h: requests and clients, lanes, the phase. */
+#include "batcher/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum
 {
-    SWEEP_MS = 50,      /* how exactly clients' waits are kept */
-    REROUTE_MS = 20,    /* pause before a stale route is tried again */
-    REFRESH_MS = 2000,  /* how long a fresh directory is waited for */
-    BUSY_TRIES_MAX = 4, /* each waits for lock_timeout */
-    ROUTE_TRIES_MAX = 8,
-    GRACE_MS = 500,   /* how long transfers wait for a shard that has just been lost */
-    FAILURES_MAX = 3, /* whole, whole again, alone */
+    SWEEP_MS = 50,     /* how exactly clients' waits are kept */
+    REFRESH_MS = 2000, /* how long a fresh directory is waited for */
+    GRACE_MS = 500,    /* how long transfers wait for a shard that has just been lost */
 
-    /* sagas after their hold */
     CALLS_MAX = 1024, /* claims and postponements at once */
     CALL_DEADLINE_MS = 5000,
     CALL_BYTES = 64 * 1024,
     CLAIM_PERIOD_MS = 500,
-    CLAIMS_MAX = 256,         /* per round, home and other shard */
-    POSTPONE_OUTAGE_MS = 500, /* the shard is down: due as soon as it is back */
-    POSTPONE_FIRST_MS = 1000, /* the step fails: doubled with each attempt … */
-    POSTPONE_LAST_MS = 30000, /* … up to this */
-};
-
-TAILQ_HEAD(LaneList, Lane);
-
-struct Batcher
-{
-    Loop *loop;
-    Directory *directory;
-    Protocol *protocol;
-    BatcherOptions options;
-    Map *flights; /* by transfer id */
-    Map *lanes;   /* by LaneKey */
-    struct LaneList marked;
-    struct TransferWaiterList early; /* answers that are known before anything was done */
-    struct TransferList rerouting;
-    Caller *caller; /* for what needs no batch */
-    Postponer *postponer;
-    Claimer *claimer;
-    LoopTimer *sweep;
-    LoopTimer *reroute;
-    bool refreshing;
-    bool draining;
-    void (*drained)(void *context);
-    void *drained_context;
+    CLAIMS_MAX = 256, /* per round, home and other shard */
 };
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static void mark(Batcher *batcher, Lane *lane)
+void batcher_mark(Batcher *batcher, Lane *lane)
 {
     if (lane->marked)
         return;
@@ -80,7 +42,7 @@ static Lane *lane_of(Batcher *batcher, const Transfer *transfer)
 }
 
 /* Looks up where the accounts live, by the directory as it is now. */
-static bool locate(Batcher *batcher, Transfer *transfer)
+bool batcher_locate(Batcher *batcher, Transfer *transfer)
 {
     transfer->routed_version = directory_version(batcher->directory);
     return directory_locate(batcher->directory, transfer->request.debit_account,
@@ -89,68 +51,29 @@ static bool locate(Batcher *batcher, Transfer *transfer)
                             &transfer->credit);
 }
 
-static void enqueue(Batcher *batcher, Transfer *transfer, LaneKind kind)
+void batcher_enqueue(Batcher *batcher, Transfer *transfer, LaneKind kind)
 {
     Lane *lane = lane_of(batcher, transfer);
     flight_enqueue(transfer, &lane->queues[kind]);
-    mark(batcher, lane);
+    batcher_mark(batcher, lane);
 }
 
 /* ---- the end of a transfer's flight ---------------------------------------------------------- */
 
-static void land(Batcher *batcher, Transfer *transfer)
+void batcher_land(Batcher *batcher, Transfer *transfer)
 {
     map_remove(batcher->flights, transfer->id);
     flight_free(transfer);
 }
 
-static void land_not_accepted(Batcher *batcher, Transfer *transfer, ErrorCode code,
-                              const char *detail)
+void batcher_land_not_accepted(Batcher *batcher, Transfer *transfer, ErrorCode code,
+                               const char *detail)
 {
     flight_tell_not_accepted(transfer, code, detail);
-    land(batcher, transfer);
-}
-
-/* ---- sagas that cannot go on now ------------------------------------------------------------- */
-
-/* 1 s, 2 s, 4 s … 30 s, and up to a quarter more, so that many do not come back together. */
-static uint64_t postponement_ms(const Transfer *transfer)
-{
-    uint64_t pause_ms = POSTPONE_FIRST_MS;
-    for (int32_t i = 1; i < transfer->attempts && pause_ms < POSTPONE_LAST_MS; i++)
-        pause_ms *= 2;
-    pause_ms = pause_ms < POSTPONE_LAST_MS ? pause_ms : POSTPONE_LAST_MS;
-    return pause_ms + pause_ms * transfer->id[15] / 1024;
-}
-
-/* Drops a pending saga: its row is durable, and whoever finds it due goes on with it. */
-static void let_go(Batcher *batcher, Transfer *transfer, const Postponement *why)
-{
-    Postponement note = *why;
-    note.id = transfer->id;
-    note.home = transfer->debit.shard;
-    postponer_add(batcher->postponer, &note);
-    flight_tell_recorded(transfer);
-    land(batcher, transfer);
+    batcher_land(batcher, transfer);
 }
 
 /* ---- lanes whose shard is away --------------------------------------------------------------- */
-
-static void fail_one(Batcher *batcher, Transfer *transfer, const Error *error)
-{
-    if (!transfer->held)
-    {
-        flight_dequeue(transfer);
-        land_not_accepted(batcher, transfer, error->code, error->text);
-    }
-    else if (!flight_is_awaited(transfer))
-    {
-        flight_dequeue(transfer);
-        let_go(batcher, transfer,
-               &(Postponement){.delay_ms = POSTPONE_OUTAGE_MS, .error = error->text});
-    }
-    /* else: accepted, and a client still hopes for more */
-}
 
 static void fail_lane(Batcher *batcher, Lane *lane, const Shard *obstacle)
 {
@@ -163,7 +86,7 @@ static void fail_lane(Batcher *batcher, Lane *lane, const Shard *obstacle)
         while (transfer != NULL)
         {
             Transfer *next = TAILQ_NEXT(transfer, link);
-            fail_one(batcher, transfer, &error);
+            progress_take_outage(batcher, transfer, &error);
             transfer = next;
         }
     }
@@ -171,180 +94,14 @@ static void fail_lane(Batcher *batcher, Lane *lane, const Shard *obstacle)
 
 /* ---- results of batches ---------------------------------------------------------------------- */
 
-/* Whole, then whole again: from now on it is on its own, also when it has to wait for a lock. */
-static bool has_failed_in_company(const Transfer *transfer)
-{
-    return transfer->failures >= 2;
-}
-
-static void take_failure(Batcher *batcher, Transfer *transfer)
-{
-    transfer->failures++;
-    if (transfer->failures < FAILURES_MAX)
-        enqueue(batcher, transfer, has_failed_in_company(transfer) ? LANE_ALONE : LANE_FRESH);
-    else if (transfer->held)
-        let_go(batcher, transfer,
-               &(Postponement){.delay_ms = postponement_ms(transfer),
-                               .error = transfer->failure.text});
-    else
-        land_not_accepted(batcher, transfer, transfer->failure.code, transfer->failure.text);
-}
-
-static void take_busy(Batcher *batcher, Transfer *transfer)
-{
-    if (++transfer->busy_tries <= BUSY_TRIES_MAX)
-        enqueue(batcher, transfer, has_failed_in_company(transfer) ? LANE_ALONE : LANE_BUSY);
-    else if (transfer->held)
-        let_go(batcher, transfer,
-               &(Postponement){.delay_ms = postponement_ms(transfer),
-                               .error = "an account stayed locked"});
-    else
-        land_not_accepted(batcher, transfer, ERROR_ACCOUNT_BUSY,
-                          "an account stayed locked; nothing was recorded");
-}
-
-static void take_stale(Batcher *batcher, Transfer *transfer)
-{
-    if (++transfer->route_tries <= ROUTE_TRIES_MAX)
-    {
-        flight_enqueue(transfer, &batcher->rerouting);
-        if (!batcher->refreshing && !loop_timer_running(batcher->reroute))
-            loop_timer_start(batcher->reroute, REROUTE_MS);
-    }
-    else if (transfer->held)
-        let_go(batcher, transfer,
-               &(Postponement){.delay_ms = postponement_ms(transfer),
-                               .error = "the partition of an account has no owner at the moment"});
-    else
-        land_not_accepted(batcher, transfer, ERROR_PARTITION_MOVING,
-                          "the partition of an account has no owner at the moment");
-}
-
-/* ---- the steps of a saga --------------------------------------------------------------------- */
-
-static void go_on(Batcher *batcher, Transfer *transfer, BatchKind next)
-{
-    transfer->work = next;
-    transfer->failures = 0;
-    transfer->busy_tries = 0;
-    transfer->route_tries = 0;
-    enqueue(batcher, transfer, LANE_FRESH);
-}
-
-/* Its hold is durable: from now on it is accepted at least. */
-static void take_held(Batcher *batcher, Transfer *transfer)
-{
-    transfer->held = true;
-    if (transfer->request.deadline_ms > 0)
-        transfer->give_up_at_ms =
-            loop_now_ms(batcher->loop) + (uint64_t)transfer->request.deadline_ms;
-    flight_tell_accepted(transfer);
-    go_on(batcher, transfer, BATCH_CREDIT);
-}
-
-static void take_receipt(Batcher *batcher, Transfer *transfer)
-{
-    go_on(batcher, transfer, transfer->receipt == RECEIPT_APPLIED ? BATCH_CLOSE : BATCH_REFUND);
-}
-
-/* The money stays in transit, visible, and a person is told; it is tried again all the same. */
-static void take_refused_refund(Batcher *batcher, Transfer *transfer)
-{
-    let_go(batcher, transfer,
-           &(Postponement){.delay_ms = postponement_ms(transfer),
-                           .error = transfer->failure.text,
-                           .attention = transfer->failure.text});
-}
-
-static void take_record(Batcher *batcher, Transfer *transfer)
-{
-    bool pending = transfer->record.state == TRANSFER_PENDING;
-    if (pending && !transfer->replayed)
-    {
-        take_held(batcher, transfer);
-        return;
-    }
-    flight_tell_recorded(transfer);
-    land(batcher, transfer);
-    if (pending)
-        claimer_hurry(batcher->claimer); /* somebody waits for it: is it due? */
-}
-
-static bool is_past_its_deadline(const Batcher *batcher, const Transfer *transfer)
-{
-    return transfer->give_up_at_ms != 0 && transfer->give_up_at_ms <= loop_now_ms(batcher->loop);
-}
-
-/* A credit that is to be given up: a tombstone instead, if it is not too late. */
-static void give_up(Batcher *batcher, Transfer *transfer, ErrorCode reason)
-{
-    if (transfer->giving_up == ERROR_NONE)
-        transfer->giving_up = reason;
-    if (transfer->queue == NULL || transfer->work != BATCH_CREDIT)
-        return; /* its step is under way: see turn_if_given_up */
-    flight_dequeue(transfer);
-    go_on(batcher, transfer, BATCH_CANCEL);
-}
-
-/* A credit that has to be tried again becomes a tombstone once it is to be given up. */
-static void turn_if_given_up(const Batcher *batcher, Transfer *transfer)
-{
-    if (transfer->giving_up == ERROR_NONE && is_past_its_deadline(batcher, transfer))
-        transfer->giving_up = ERROR_DEADLINE_PASSED;
-    if (transfer->work == BATCH_CREDIT && transfer->giving_up != ERROR_NONE)
-        transfer->work = BATCH_CANCEL;
-}
-
-/* The attempt came to nothing; it is tried again, or not. */
-static void take_setback(Batcher *batcher, Transfer *transfer)
-{
-    turn_if_given_up(batcher, transfer);
-    if (!transfer->held && !flight_is_awaited(transfer))
-        land(batcher, transfer); /* nothing was recorded, and nobody wants it any more */
-    else if (transfer->result == RESULT_BUSY)
-        take_busy(batcher, transfer);
-    else if (transfer->result == RESULT_FAILED)
-        take_failure(batcher, transfer);
-    else
-        take_stale(batcher, transfer);
-}
-
-static void take_result(Batcher *batcher, Transfer *transfer)
-{
-    switch (transfer->result)
-    {
-    case RESULT_RECORDED:
-        take_record(batcher, transfer);
-        break;
-    case RESULT_RECEIVED:
-        take_receipt(batcher, transfer);
-        break;
-    case RESULT_REFUND_REFUSED:
-        take_refused_refund(batcher, transfer);
-        break;
-    case RESULT_NO_DEBIT_ACCOUNT:
-        land_not_accepted(batcher, transfer, ERROR_DEBIT_ACCOUNT_NOT_FOUND,
-                          transfer->request.debit_account);
-        break;
-    case RESULT_BUSY:
-    case RESULT_STALE:
-    case RESULT_MOVING:
-    case RESULT_FAILED:
-        take_setback(batcher, transfer);
-        break;
-    case RESULT_NONE:
-        ASSERT(false);
-    }
-}
-
 static void take_report(void *context, Batch *batch)
 {
     Batcher *batcher = context;
     Lane *lane = batch->lane;
     lane->in_flight[batch->lane_kind]--;
     for (size_t i = 0; i < batch->count; i++)
-        take_result(batcher, batch->transfers[i]);
-    mark(batcher, lane);
+        progress_take_result(batcher, batch->transfers[i]);
+    batcher_mark(batcher, lane);
 }
 
 /* ---- stale routes: a fresh directory, then again --------------------------------------------- */
@@ -358,10 +115,10 @@ static void directory_refreshed(void *context, bool fresh)
     while ((transfer = TAILQ_FIRST(&batcher->rerouting)) != NULL)
     {
         flight_dequeue(transfer);
-        if (locate(batcher, transfer))
-            enqueue(batcher, transfer, LANE_FRESH);
+        if (batcher_locate(batcher, transfer))
+            batcher_enqueue(batcher, transfer, LANE_FRESH);
         else
-            land_not_accepted(batcher, transfer, ERROR_DIRECTORY_UNAVAILABLE, "");
+            batcher_land_not_accepted(batcher, transfer, ERROR_DIRECTORY_UNAVAILABLE, "");
     }
 }
 
@@ -391,7 +148,12 @@ static TransferOutcome late_outcome(const Transfer *transfer)
         outcome.code = ERROR_OUTCOME_UNKNOWN;
         outcome.detail = "it was not decided within the wait";
     }
-    else if (transfer->busy_tries > 0)
+    else if (transfer->stale_since_ms > 0)
+    {
+        outcome.code = ERROR_PARTITION_MOVING;
+        outcome.detail = "the partition of an account had no owner for the whole wait";
+    }
+    else if (transfer->busy_since_ms > 0)
     {
         outcome.code = ERROR_ACCOUNT_BUSY;
         outcome.detail = "an account stayed locked for the whole wait; nothing was recorded";
@@ -407,13 +169,13 @@ static void sweep_flight(void *context, void *value)
     flight_tell_late(transfer, loop_now_ms(batcher->loop), &outcome);
     if (transfer->held)
         flight_tell_accepted(transfer); /* twins that came later */
-    if (is_past_its_deadline(batcher, transfer))
-        give_up(batcher, transfer, ERROR_DEADLINE_PASSED);
+    if (progress_is_past_its_deadline(batcher, transfer))
+        progress_give_up(batcher, transfer, ERROR_DEADLINE_PASSED);
     if (!transfer->held && transfer->queue != NULL && !flight_is_awaited(transfer))
     {
         /* Nothing of it was recorded, and nobody wants it any more. */
         flight_dequeue(transfer);
-        land(batcher, transfer);
+        batcher_land(batcher, transfer);
     }
 }
 
@@ -421,7 +183,7 @@ static void sweep_lane(void *context, void *value)
 {
     Lane *lane = value;
     if (!lane_is_empty(lane))
-        mark(context, lane);
+        batcher_mark(context, lane);
 }
 
 static void sweep(void *context)
@@ -503,7 +265,8 @@ static void take_claim(void *context, Transfer *transfer, Shard *home)
 {
     Batcher *batcher = context;
     bool known = map_get(batcher->flights, transfer->id) != NULL;
-    if (batcher->draining || known || !locate(batcher, transfer) || transfer->debit.shard != home)
+    if (batcher->draining || known || !batcher_locate(batcher, transfer) ||
+        transfer->debit.shard != home)
     {
         flight_free(transfer);
         return;
@@ -511,7 +274,12 @@ static void take_claim(void *context, Transfer *transfer, Shard *home)
     transfer->record.debit_shard = shard_name(transfer->debit.shard);
     transfer->record.credit_shard = shard_name(transfer->credit.shard);
     map_put(batcher->flights, transfer->id, transfer);
-    go_on(batcher, transfer, transfer->giving_up != ERROR_NONE ? BATCH_CANCEL : BATCH_CREDIT);
+    progress_resume(batcher, transfer);
+}
+
+static void take_waited(void *context, Transfer *transfer)
+{
+    progress_try_again(context, transfer);
 }
 
 static void start_claiming(Batcher *batcher)
@@ -520,6 +288,7 @@ static void start_claiming(Batcher *batcher)
         .calls_max = CALLS_MAX, .deadline_ms = CALL_DEADLINE_MS, .parameter_bytes = CALL_BYTES};
     batcher->caller = caller_new(batcher->loop, batcher->directory, &caller);
     batcher->postponer = postponer_new(batcher->loop, batcher->caller);
+    batcher->waiting_room = waiting_room_new(batcher->caller, take_waited, batcher);
     ClaimerOptions claimer = {
         .loop = batcher->loop,
         .directory = batcher->directory,
@@ -581,6 +350,7 @@ void batcher_free(Batcher *batcher)
     loop_timer_free(batcher->reroute);
     claimer_free(batcher->claimer);
     postponer_free(batcher->postponer);
+    waiting_room_free(batcher->waiting_room);
     caller_free(batcher->caller);
     protocol_free(batcher->protocol);
     free(batcher);
@@ -608,7 +378,7 @@ static BatchKind first_work(const Transfer *transfer)
 static void take_off(Batcher *batcher, const TransferRequest *request, TransferWaiter *waiter)
 {
     Transfer *transfer = flight_new(waiter->id, request);
-    if (!locate(batcher, transfer))
+    if (!batcher_locate(batcher, transfer))
     {
         answer_early(batcher, waiter, ERROR_DIRECTORY_UNAVAILABLE,
                      "the directory has not been read yet");
@@ -618,7 +388,7 @@ static void take_off(Batcher *batcher, const TransferRequest *request, TransferW
     transfer->work = first_work(transfer);
     flight_attach(transfer, request, waiter);
     map_put(batcher->flights, transfer->id, transfer);
-    enqueue(batcher, transfer, LANE_FRESH);
+    batcher_enqueue(batcher, transfer, LANE_FRESH);
 }
 
 void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWaiter *waiter,
@@ -643,7 +413,7 @@ void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode 
 {
     Transfer *transfer = map_get(batcher->flights, transfer_id);
     if (transfer != NULL && transfer->held)
-        give_up(batcher, transfer, reason);
+        progress_give_up(batcher, transfer, reason);
     claimer_hurry(batcher->claimer);
 }
 

@@ -7,7 +7,6 @@
 
 static const int in_flight_max[LANE_KIND_COUNT] = {
     [LANE_FRESH] = 1,
-    [LANE_BUSY] = 1,
     [LANE_ALONE] = 8,
 };
 
@@ -94,12 +93,11 @@ static void start_batch(Lane *lane, LaneKind kind, Protocol *protocol, size_t ba
 {
     struct TransferList *queue = &lane->queues[kind];
     const BatchKindRow *work = batch_kind_row(lane->work);
-    Transfer *transfer = TAILQ_FIRST(queue);
+    Transfer *transfer;
     BatchPlan plan = {
         .kind = lane->work,
         .home = work->at_home ? lane->home : NULL,
         .remote = work->at_remote ? lane->remote : NULL,
-        .wait_for_locks = kind == LANE_BUSY || (kind == LANE_ALONE && transfer->busy_tries > 0),
     };
     Batch *batch = batch_new(protocol, &plan);
     size_t most = kind == LANE_ALONE ? 1 : batch_transfers;

@@ -6,10 +6,8 @@
  *                            hot account is updated once per batch
  *   close, refund            one per home
  *
- * Three queues, each with a bound on its batches in flight:
- *   fresh   locks with SKIP LOCKED; while its batch is in flight the next one gathers
- *   busy    met a locked account before: locks by waiting, so that a hot account is served in turn,
- *           and nobody else waits with them
+ * Two queues, each with a bound on its batches in flight:
+ *   fresh   while its batch is in flight the next one gathers
  *   alone   failed twice in company: one transfer per batch, several at once, so that a poison
  *           transfer sinks only itself
  */
@@ -21,7 +19,6 @@
 typedef enum LaneKind
 {
     LANE_FRESH,
-    LANE_BUSY,
     LANE_ALONE,
     LANE_KIND_COUNT,
 } LaneKind;

@@ -27,7 +27,6 @@ Batch *batch_new(Protocol *protocol, const BatchPlan *plan)
     bool remote_first = plan->home != NULL && plan->remote != NULL &&
                         shard_ordinal(plan->remote) < shard_ordinal(plan->home);
     batch->kind = plan->kind;
-    batch->wait_for_locks = plan->wait_for_locks;
     if (remote_first)
         batch->remote = add_side(batch, plan->remote, SIDE_REMOTE);
     if (plan->home != NULL)

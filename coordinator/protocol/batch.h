@@ -81,6 +81,8 @@ typedef struct Transfer
     TransferRecord record; /* strings point into this block, or into `found` */
     TransferRecord *found; /* a record that stood already; owned */
     Error failure;
+    bool debit_is_busy; /* RESULT_BUSY: which account was locked */
+    bool credit_is_busy;
     size_t debit_index; /* into the batch's accounts */
     size_t credit_index;
 
@@ -90,8 +92,8 @@ typedef struct Transfer
     struct TransferWaiterList waiters;
     struct TransferList rivals; /* twins of the key with other content: never sent */
     int failures;
-    int busy_tries;
-    int route_tries;
+    uint64_t busy_since_ms;  /* 0 while it is not */
+    uint64_t stale_since_ms; /* the same */
 } Transfer;
 
 typedef enum SideRole
@@ -153,7 +155,6 @@ struct Batch
     uint8_t id[16];
     char gid[GID_MAX + 1];
     BatchKind kind;
-    bool wait_for_locks;
 
     Stage stage;
     int pending;      /* answers, sessions and pauses still waited for */
@@ -192,6 +193,7 @@ struct Batch
     bool leg_stands;
     bool leg_is_missing;
     BatchOutcome outcome;
+    Error cause; /* of the first thing that went wrong; code ERROR_NONE: nothing has */
     int64_t created_at_us;
     int64_t decided_at_us;
     uint8_t (*finishing)[16]; /* batches whose finish rides with this decide */
@@ -207,7 +209,6 @@ typedef struct BatchPlan
     BatchKind kind;
     Shard *home;   /* NULL if the kind does not work there */
     Shard *remote; /* the same */
-    bool wait_for_locks;
 } BatchPlan;
 
 /* Takes a batch from the pool. */

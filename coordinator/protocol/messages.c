@@ -69,7 +69,6 @@ void message_lock(Side *side)
     pg_params_array(params, PG_ELEMENT_INT4, side->account_count);
     for (size_t i = side->account_first; i < end; i++)
         pg_params_add_int4(params, account_location(side, i)->partition);
-    pg_params_bool(params, batch->wait_for_locks);
     session_add(side->session, STATEMENT_LOCK, params);
 }
 

@@ -140,28 +140,31 @@ void protocol_ready(Batch *batch)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* The side whose answer ended the attempt. */
-static const Side *culprit(const Batch *batch)
-{
-    for (int i = 0; i < batch->side_count; i++)
-    {
-        AnswerClass outcome = batch->sides[i].outcome;
-        if (outcome == ANSWER_NOT_DONE || outcome == ANSWER_UNKNOWN)
-            return &batch->sides[i];
-    }
-    return &batch->sides[0];
-}
-
 static void fail_transfer(const Batch *batch, Transfer *transfer)
 {
-    const Side *side = culprit(batch);
-    bool outage = answer_is_outage(side->sqlstate);
-    bool contention = answer_is_contention(side->sqlstate);
-    transfer->result = contention ? RESULT_BUSY : RESULT_FAILED;
-    error_set(&transfer->failure, outage ? ERROR_SHARD_UNAVAILABLE : ERROR_SHARD_ERROR,
-              "shard %s: %s", shard_name(side->shard),
-              side->text[0] != '\0' ? side->text : "the connection was lost");
-    memcpy(transfer->failure.sqlstate, side->sqlstate, sizeof side->sqlstate);
+    ASSERT(batch->cause.code != ERROR_NONE);
+    transfer->failure = batch->cause;
+    transfer->debit_is_busy = transfer->credit_is_busy = false;
+    transfer->result = answer_is_contention(batch->cause.sqlstate) ? RESULT_BUSY : RESULT_FAILED;
+}
+
+static bool is_busy(const Batch *batch, size_t account)
+{
+    return account != JUDGE_ELSEWHERE && (batch->accounts[account].presence == JUDGE_BUSY ||
+                                          batch->accounts[account].presence == JUDGE_UNSEEN);
+}
+
+static void set_obstacle(const Batch *batch, Transfer *transfer, JudgeVerdict verdict)
+{
+    static const TransferResult by_verdict[] = {
+        [JUDGE_NO_DEBIT_ACCOUNT] = RESULT_NO_DEBIT_ACCOUNT,
+        [JUDGE_IS_BUSY] = RESULT_BUSY,
+        [JUDGE_IS_STALE] = RESULT_STALE,
+        [JUDGE_IS_MOVING] = RESULT_MOVING,
+    };
+    transfer->result = by_verdict[verdict];
+    transfer->debit_is_busy = is_busy(batch, transfer->debit_index);
+    transfer->credit_is_busy = is_busy(batch, transfer->credit_index);
 }
 
 static TransferState recorded_state(const Batch *batch, const JudgeTransfer *judged)
@@ -237,12 +240,6 @@ static void set_committed_result(const Batch *batch, Transfer *transfer,
 
 static void set_result(const Batch *batch, size_t i)
 {
-    static const TransferResult by_verdict[] = {
-        [JUDGE_NO_DEBIT_ACCOUNT] = RESULT_NO_DEBIT_ACCOUNT,
-        [JUDGE_IS_BUSY] = RESULT_BUSY,
-        [JUDGE_IS_STALE] = RESULT_STALE,
-        [JUDGE_IS_MOVING] = RESULT_MOVING,
-    };
     Transfer *transfer = batch->transfers[i];
     const JudgeTransfer *judged = &batch->judged[i];
     bool committed = batch->outcome == BATCH_COMMITTED;
@@ -257,7 +254,7 @@ static void set_result(const Batch *batch, size_t i)
     else if (needs_commit)
         set_committed_result(batch, transfer, judged);
     else
-        transfer->result = by_verdict[judged->verdict];
+        set_obstacle(batch, transfer, judged->verdict);
 }
 
 void protocol_report(Batch *batch)

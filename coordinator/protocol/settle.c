@@ -73,6 +73,14 @@ Stage apply_settle(Batch *batch)
 
 /* ---- look: "does not exist" is answered; who took the leg away, and how did it end? ---------- */
 
+static void add_leg_exists(Side *side)
+{
+    PgParams *params = protocol_params(side->batch->protocol);
+    pg_params_reset(params);
+    pg_params_uuid(params, side->batch->id);
+    session_add(side->session, STATEMENT_LEG_EXISTS, params);
+}
+
 /* First the prepared list, then, in a statement of its own, the row: in the other order a COMMIT
  * PREPARED that falls between the two looks like a missing leg (tried). */
 static void look_compose(Side *side)
@@ -83,9 +91,7 @@ static void look_compose(Side *side)
     pg_params_text(params, side->batch->gid);
     session_add(side->session, STATEMENT_PREPARED_EXISTS, params);
     session_sync(side->session);
-    pg_params_reset(params);
-    pg_params_uuid(params, side->batch->id);
-    session_add(side->session, STATEMENT_LEG_EXISTS, params);
+    add_leg_exists(side);
 }
 
 static void look_read(Side *side, const PgAnswer *answers, size_t count)
@@ -215,7 +221,9 @@ static bool holds_preparing_backend(const Side *side)
            session_backend_start_us(side->session) == side->backend_start_us;
 }
 
-/* A PREPARE without an answer may still be executed, by a backend that does not know that its
+/* The row is looked at as well: somebody may have committed the leg by hand.
+ *
+ * A PREPARE without an answer may still be executed, by a backend that does not know that its
  * client is gone. It is ended first; only when it is gone does "does not exist" mean that there is
  * nothing left to roll back. */
 static void cancel_compose(Side *side)
@@ -233,15 +241,24 @@ static void cancel_compose(Side *side)
         session_sync(side->session);
     }
     session_add_gid(side->session, STATEMENT_ROLLBACK_PREPARED, batch->gid);
+    session_sync(side->session);
+    add_leg_exists(side);
 }
 
 static void cancel_read(Side *side, const PgAnswer *answers, size_t count)
 {
     Batch *batch = side->batch;
-    const PgAnswer *last = &answers[count - 1];
-    if (!batch->backend_gone && answers[count - 2].kind == PG_DONE)
-        batch->backend_gone = pg_bool(answers[count - 2].rows, 0, 0);
-    side_record(side, answer_of_ending(last, "ROLLBACK PREPARED"), last);
+    const PgAnswer *leg = &answers[count - 1];
+    const PgAnswer *rollback = &answers[count - 2];
+    if (!batch->backend_gone && answers[count - 3].kind == PG_DONE)
+        batch->backend_gone = pg_bool(answers[count - 3].rows, 0, 0);
+    side_record(side, answer_of_ending(rollback, "ROLLBACK PREPARED"), rollback);
+    if (answer_of_call(leg) != ANSWER_DONE)
+        side_record(side, ANSWER_UNKNOWN, leg);
+    else if (pg_bool(leg->rows, 0, 0))
+        log_error("gid=%s was committed on shard %s although its batch is given up: credits stand "
+                  "without their debits",
+                  batch->gid, shard_name(side->shard));
 }
 
 void cancel_send(Batch *batch)

@@ -26,10 +26,24 @@ static void settle_expectation(Side *side)
         protocol_ready(side->batch);
 }
 
+/* Keeps the first thing that went wrong: what follows it is only its consequence. */
+static void keep_cause(Side *side)
+{
+    Error *cause = &side->batch->cause;
+    bool outage = answer_is_outage(side->sqlstate);
+    if (cause->code != ERROR_NONE || side->outcome == ANSWER_DONE)
+        return;
+    error_set(cause, outage ? ERROR_SHARD_UNAVAILABLE : ERROR_SHARD_ERROR, "shard %s: %s",
+              shard_name(side->shard),
+              side->text[0] != '\0' ? side->text : "the connection was lost");
+    memcpy(cause->sqlstate, side->sqlstate, sizeof cause->sqlstate);
+}
+
 static void fail(Side *side, AnswerClass outcome, const char *text)
 {
     side->outcome = outcome;
     snprintf(side->text, sizeof side->text, "%s", text);
+    keep_cause(side);
     settle_expectation(side);
 }
 
@@ -166,6 +180,7 @@ static void answered(void *context, const PgAnswer *answers, size_t count,
         session_cut(side->session);
     if (action == FAIL_ERROR || side->lose_answer)
         side_record(side, ANSWER_UNKNOWN, NULL);
+    keep_cause(side);
     if (action == FAIL_PAUSE)
         stage_pause(side->batch, ms, NULL);
     settle_expectation(side);

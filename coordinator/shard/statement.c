@@ -23,7 +23,8 @@ static const StatementRow rows[STATEMENT_COUNT] = {
 
     [STATEMENT_LOCK] = {"lock", STATEMENT_IS_CALL,
                         "select * from giro.lock($1::int[], $2::bigint[], $3::text[],"
-                        " $4::bytea[], $5::int[], $6::boolean)"},
+                        " $4::bytea[], $5::int[])"},
+    [STATEMENT_WAIT_FOR] = {"wait_for", STATEMENT_IS_CALL, "select giro.wait_for($1::text)"},
     [STATEMENT_APPLY] = {"apply", STATEMENT_IS_CALL,
                          "select giro.apply($1::uuid, $2::text, $3::text, $4::text, $5::text,"
                          " $6::text, $7::int, $8::text[], $9::bigint[], $10::bigint[],"

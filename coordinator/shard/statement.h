@@ -38,6 +38,7 @@ typedef enum Statement
 
     /* participants */
     STATEMENT_LOCK,
+    STATEMENT_WAIT_FOR,
     STATEMENT_APPLY,
     STATEMENT_RECORD,
     STATEMENT_FINISH,

@@ -100,6 +100,35 @@ static void a_hot_account_is_never_a_reason_to_refuse(void **state)
     assert_int_equal(bank_balance(client, accounts[2][0]), before + (int64_t)stream.posted);
 }
 
+/* One of eight wants the locked account; all others share their accounts with what wants it. */
+static Payment beside_a_locked_account(size_t index)
+{
+    bool locked = index % 8 == 0;
+    return (Payment){.debit = accounts[0][locked ? 0 : 1],
+                     .credit = accounts[index % SHARDS][2 + index % 3],
+                     .amount = 1};
+}
+
+static void a_locked_account_stops_only_its_own_transfers(void **state)
+{
+    char sqlstate[6];
+    char tag[40];
+    char lock[200];
+    Stream stream = {
+        .name = "beside", .clients = 16, .total = 400, .pick = beside_a_locked_account};
+    (void)state;
+    SqlSession *session = sql_session_new(cluster_dsn(cluster, 1));
+    snprintf(lock, sizeof lock, "begin; select from giro.accounts where id = '%s' for update",
+             accounts[0][0]);
+    sql_session_run(session, lock, NULL, sqlstate, tag);
+    assert_string_equal(sqlstate, "");
+    run(&stream);
+    sql_session_run(session, "rollback", NULL, sqlstate, tag);
+    sql_session_free(session);
+    assert_int_equal(stream.refused, 0);
+    assert_int_equal(stream.posted, 350);
+}
+
 static AccountName poor;
 
 static Payment from_the_poor(size_t index, int64_t amount)
@@ -149,6 +178,7 @@ int main(void)
         with_books(two_opposite_streams_of_64_clients_form_batches_without_deadlock),
         with_books(a_ring_over_three_shards_does_not_deadlock),
         with_books(a_hot_account_is_never_a_reason_to_refuse),
+        with_books(a_locked_account_stops_only_its_own_transfers),
         with_books(of_twenty_parallel_debits_of_1000_on_5000_exactly_five_are_accepted),
         with_books(hundred_parallel_debits_of_one_leave_an_exact_chain),
     };

@@ -30,19 +30,18 @@ create function test.partition(p_account text) returns int
 language sql immutable
 as $$ select case when test.route(p_account) < '\x80' then 1 else 2 end $$;
 
-create function test.lock_call(p_accounts text[], p_wait boolean default false,
-                               p_epoch bigint default 1)
+create function test.lock_call(p_accounts text[], p_epoch bigint default 1)
 returns text
 language sql stable
 as $$
     select format('select * from giro.lock(%L::int[], %L::bigint[], %L::text[], %L::bytea[], '
-                  '%L::int[], %L)',
+                  '%L::int[])',
                   (select array_agg(distinct test.partition(a)) from unnest(p_accounts) a),
                   (select array_agg(p_epoch)
                    from (select distinct test.partition(a) from unnest(p_accounts) a) p),
                   array_agg(a order by a collate "C"),
                   array_agg(test.route(a) order by a collate "C"),
-                  array_agg(test.partition(a) order by a collate "C"), p_wait)
+                  array_agg(test.partition(a) order by a collate "C"))
     from unnest(p_accounts) a
 $$;
 

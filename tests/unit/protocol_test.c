@@ -272,12 +272,14 @@ static void a_session_cut_between_lock_and_decide_is_a_failure_without_effect(vo
     assert_string_equal(fake_conversation(), LOCK_A LOCK_A "s1: apply record commit\n");
 }
 
-static void a_busy_account_is_waited_for_in_a_group_of_its_own(void **state)
+static void a_busy_account_is_waited_for_without_holding_anything(void **state)
 {
     Fixture *fixture = *state;
     Client busy;
     Client innocent;
     fake_account("a1", "busy", 0);
+    for (int i = 0; i < 16; i++)
+        fake_script(fixture->a, STATEMENT_WAIT_FOR, FAKE_ERROR, "55P03");
     TransferRequest first = request("a1", "b1", 5, "k");
     TransferRequest second = request("a2", "b2", 5, "k");
     submit(fixture, &busy, &first);
@@ -287,6 +289,7 @@ static void a_busy_account_is_waited_for_in_a_group_of_its_own(void **state)
     await(fixture, &busy);
     assert_int_equal(busy.kind, OUTCOME_NOT_ACCEPTED);
     assert_int_equal(busy.code, ERROR_ACCOUNT_BUSY);
+    assert_non_null(strstr(fake_conversation(), "s1: wait_for\n"));
 }
 
 static void a_stale_route_is_tried_again_with_a_fresh_directory(void **state)
@@ -315,7 +318,7 @@ static void a_lost_prepare_is_asked_about_and_cancelled(void **state)
     finish_batches(fixture);
     const char *said = fake_conversation();
     assert_non_null(strstr(said, "s1: rollback | verdict transfers_by_id\n"));
-    assert_non_null(strstr(said, "s2: end_session | rollback_prepared\n"));
+    assert_non_null(strstr(said, "s2: end_session | rollback_prepared | leg_exists\n"));
 }
 
 static void a_lost_decide_that_committed_is_applied_and_answered(void **state)
@@ -370,7 +373,7 @@ static void a_failed_decide_cancels_the_leg_only_under_an_abort_row(void **state
     finish_batches(fixture);
     const char *said = fake_conversation();
     const char *verdict = strstr(said, "s1: rollback | verdict transfers_by_id\n");
-    const char *cancel = strstr(said, "s2: rollback_prepared\n");
+    const char *cancel = strstr(said, "s2: rollback_prepared | leg_exists\n");
     assert_non_null(verdict);
     assert_non_null(cancel);
     assert_true(verdict < cancel);
@@ -702,7 +705,7 @@ int main(void)
         with_fixture(a_shard_that_keeps_failing_is_an_error_without_effect),
         with_fixture(a_lost_lock_is_tried_again),
         with_fixture(a_session_cut_between_lock_and_decide_is_a_failure_without_effect),
-        with_fixture(a_busy_account_is_waited_for_in_a_group_of_its_own),
+        with_fixture(a_busy_account_is_waited_for_without_holding_anything),
         with_fixture(a_stale_route_is_tried_again_with_a_fresh_directory),
         with_fixture(a_lost_prepare_is_asked_about_and_cancelled),
         with_fixture(a_lost_decide_that_committed_is_applied_and_answered),

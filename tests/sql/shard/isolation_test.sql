@@ -5,6 +5,7 @@ call test.account('alice', 100);
 create temporary table calls (name text, call text);
 insert into calls
 values ('lock', test.lock_call(array['alice'])),
+       ('wait_for', $$select giro.wait_for('alice')$$),
        ('fence', $$select giro.fence('{}', '{}', '{}', '{}', false)$$),
        ('apply', test.apply_call(1, 'home', '2pc', array[test.leg('alice', 1, -1)])),
        ('record', test.record_call(1, 1, '2pc', 'alice', 'x', 1)),

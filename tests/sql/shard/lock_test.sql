@@ -8,8 +8,7 @@ call test.account('alice', 100);
 call test.open('a');
 call test.open('b');
 select test.lock_call(array['nobody', 'bob', 'alice', 'carol']) as lock_all,
-       test.lock_call(array['bob']) as lock_bob,
-       test.lock_call(array['bob'], true) as wait_bob \gset
+       test.lock_call(array['bob']) as lock_bob \gset
 
 select test.same(
     'select place, state, currency, balance, version, floor, status '
@@ -19,7 +18,7 @@ select test.same(
              (3, 'locked', 'EUR', 0, 0, 0, 'open'),
              (4, 'missing', null, null, null, null, null)$$,
     'every account asked for is answered by its place, with the values under the lock');
-select is_empty('select * from giro.lock(''{}'', ''{}'', ''{}'', ''{}'', ''{}'', false)',
+select is_empty('select * from giro.lock(''{}'', ''{}'', ''{}'', ''{}'', ''{}'')',
                 'nothing asked, nothing answered');
 update giro.accounts set status = 'frozen' where id = 'carol';
 select test.same('select status from (' || test.lock_call(array['carol']) || ') l',
@@ -33,32 +32,19 @@ select test.same(
     $$values (1, 'locked', 100::bigint), (2, 'busy', null), (3, 'locked', 0),
              (4, 'missing', null)$$,
     'a locked row is busy, without waiting and without values; an absent one is missing');
+
+-- wait_for: stands in the row's queue, at most lock_timeout, and holds nothing afterwards
 set lock_timeout = '100ms';
-select throws_ok(:'wait_bob', '55P03', null, 'with p_wait it waits, at most lock_timeout');
-call test.execute('b', 'begin isolation level read committed');
-call test.send('b', :'wait_bob');
-select pg_sleep(0.1);
-select is(dblink_is_busy('b'), 1, 'with p_wait it waits for the row');
+select throws_ok('select giro.wait_for(''bob'')', '55P03', null,
+                 'it waits for a locked row at most lock_timeout');
+call test.send('b', 'select giro.wait_for(''bob'')');
+call test.wait_until('exists (select from pg_locks where not granted)');
 call test.execute('a', test.apply_call(1, 'home', '2pc', array[test.leg('bob', 1, -30)]));
 call test.execute('a', 'commit');
-select is(test.answer('b'), '(1,locked,EUR,20,2,-20,open)',
-          'and answers what the other one committed');
-call test.execute('b', 'rollback');
-
--- the order of locking: a waits for bob, and must not hold carol, which comes after
-call test.execute('a', 'begin isolation level read committed');
-call test.execute('a', :'lock_bob');
-call test.execute('b', 'begin isolation level read committed');
-call test.send('b', test.lock_call(array['carol', 'bob', 'alice'], true));
-call test.wait_until('exists (select from pg_locks where not granted)');
-select is(test.ask('a', test.lock_call(array['carol'])), '(1,locked,EUR,0,0,0,frozen)',
-          'while it waits for a row it holds none that comes after it');
-select test.same(
-    'select state from (' || test.lock_call(array['alice']) || ') l', 'select ''busy''',
-    'but those that come before');
-call test.execute('a', 'rollback');
-select is((select count(*) from test.answer('b')), 3::bigint, 'and gets all in the end');
-call test.execute('b', 'rollback');
+select is((select count(*) from test.answer('b')), 1::bigint, 'it returns when the row is free');
+select is(test.ask('a', :'lock_bob'), '(1,locked,EUR,20,2,-20,open)',
+          'and holds nothing: lock has the row, as the other one left it');
+select lives_ok('select giro.wait_for(''nobody'')', 'a missing account is not waited for');
 
 -- opposite orders of asking do not deadlock, since the order of locking is one
 call test.execute('a', 'begin isolation level read committed');
@@ -70,7 +56,7 @@ call test.execute('a', 'rollback');
 
 -- the fence
 select test.same(
-    'select place, state, balance from (' || test.lock_call(array['alice', 'bob'], false, 2)
+    'select place, state, balance from (' || test.lock_call(array['alice', 'bob'], 2)
     || ') l order by place',
     $$values (1, 'stale_route', null::bigint), (2, 'stale_route', null)$$,
     'accounts asked for under another epoch are stale');

@@ -44,11 +44,13 @@ call test.open('b');
 call test.execute('a', 'begin isolation level read committed');
 call test.execute('a', test.lock_call(array['alice']));
 call test.execute('b', 'begin isolation level read committed');
-call test.send('b', test.lock_call(array['alice'], true));
+select is(test.ask('b', test.lock_call(array['alice'])), '(1,busy,,,,,)',
+          'a twin does not get the lock while the first has it');
 call test.execute('a', test.apply_call(20, 'home', '2pc', array[test.leg('alice', 20, -1)]));
 call test.execute('a', test.record_call(20, 20, '2pc', 'alice', 'x', 1));
 call test.execute('a', 'commit');
-select is(test.answer('b'), '(1,locked,EUR,9,2,0,open)', 'a twin gets the lock after the first');
+select is(test.ask('b', test.lock_call(array['alice'])), '(1,locked,EUR,9,2,0,open)',
+          'it gets the lock after the first');
 select is(test.ask('b', format('select state from giro.transfers_by_id(%L)', array[test.id(20)])),
           '(posted)', 'and sees what the first has stored');
 call test.execute('b', 'rollback');
