@@ -1,16 +1,17 @@
--- Reads the accounts of this shard whose ids begin with p_prefix and follow p_after, ascending by id,
--- at most p_limit (and 1001): what account_get answers of each, with its keyspace and partition.
+-- Reads the accounts of this shard whose ids begin with p_prefix and follow p_after, ascending by
+-- id, at most p_limit (and 1001): what account_get answers of each, with its keyspace and
+-- partition.
 --
--- Called by:  GET /v1/accounts, on every shard; the coordinator merges. '' begins every id and comes
---             before all of them.
+-- Called by:  GET /v1/accounts, on every shard; the coordinator merges. '' begins every id and
+--             comes before all of them.
 -- Idempotent: writes nothing.
 -- Locks:      none.
--- Safety:     decides nothing. An account is listed where its partition is owned, so that a row that
---             a move has left behind is not. An id belongs to the keyspace with the longest prefix
---             that it begins with, as far as this shard knows keyspaces: those that it ever had a
---             partition of, which includes those of all accounts that ever were here. '~' follows
---             every character of an id. No compilation (jit): reading the few partitions from end to
---             end looks expensive where that is disabled, and is not.
+-- Safety:     decides nothing. An account is listed where its partition is owned, so that a row
+--             that a move has left behind is not. An id belongs to the keyspace with the longest
+--             prefix that it begins with, as far as this shard knows keyspaces: those that it ever
+--             had a partition of, which includes those of all accounts that ever were here. '~'
+--             follows every character of an id. No compilation (jit): reading the few partitions
+--             from end to end looks expensive where that is disabled, and is not.
 create or replace function giro.account_list(p_prefix text, p_after text, p_limit int)
 returns table (outcome text, id text, currency text, balance bigint, floor bigint, status text,
                version bigint, in_transit bigint, metadata text, created_at timestamptz,

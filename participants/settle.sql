@@ -1,6 +1,7 @@
--- Ends sagas at home: pending becomes the final state, posted, or reversed where a refusal is given.
--- Answers a row for each id with what stands now, by this call or from before: state, refusal,
--- decided_at; 'stale_route' or 'partition_moving' with nothing done; null if it is not here.
+-- Ends sagas at home: pending becomes the final state, posted, or reversed where a refusal is
+-- given. Answers a row for each id with what stands now, by this call or from before: state,
+-- refusal, decided_at; 'stale_route' or 'partition_moving' with nothing done; null if it is not
+-- here.
 --
 -- Called by:  the close stage (posted, under an applied receipt) and the refund stage (reversed, in
 --             the transaction that pays the money back, after lock and apply).

@@ -1,12 +1,12 @@
--- Says what the home shard's rows tell of the stages of a transfer: its own row, the row of the batch
--- that recorded it, and the entry of a refund. No row if the transfer is not here.
+-- Says what the home shard's rows tell of the stages of a transfer: its own row, the row of the
+-- batch that recorded it, and the entry of a refund. No row if the transfer is not here.
 --
 -- Called by:  GET /v1/transfers/{id}/steps, on every shard that may be its home.
 -- Idempotent: writes nothing.
 -- Locks:      none.
--- Safety:     decides nothing. The batch row stays where it was written when the debit account moves
---             to another shard: its columns are null then, and the transfer's row speaks alone. What
---             was found may be told to a client once this transaction has committed.
+-- Safety:     decides nothing. The batch row stays where it was written when the debit account
+--             moves to another shard: its columns are null then, and the transfer's row speaks
+--             alone. What was found may be told to a client once this transaction has committed.
 create or replace function giro.steps_home(p_id uuid)
 returns table (mode text, state text, refusal text, remote text, credit_account text,
                giving_up text, attempts int, last_error text, created_at timestamptz,

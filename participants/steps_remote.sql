@@ -1,5 +1,6 @@
--- Says what the rows of the credit's shard tell of the stages of a transfer: its receipt, the leg of
--- its batch, prepared or visible, and the credit entry. Always one row; null is what is not here.
+-- Says what the rows of the credit's shard tell of the stages of a transfer: its receipt, the leg
+-- of its batch, prepared or visible, and the credit entry. Always one row; null is what is not
+-- here.
 --
 -- Called by:  GET /v1/transfers/{id}/steps, after steps_home, with the batch that recorded it.
 -- Idempotent: writes nothing.

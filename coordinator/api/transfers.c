@@ -192,6 +192,7 @@ void transfers_list(Api *api, HttpRequest *request)
         problem_send(request, ERROR_DIRECTORY_UNAVAILABLE, NULL);
     else
     {
+        ASSERT(account != NULL);
         Lookup lookup = {.statement = STATEMENT_TRANSFERS_BY_ID, .done = on_listed};
         Get *get = get_new(api, request);
         get->debit_account = arena_copy(http_arena(request), account, strlen(account));

@@ -240,6 +240,7 @@ void batch_start(Batch *batch)
         collect_accounts(batch, &batch->sides[i], first);
         first += batch->sides[i].account_count;
     }
+    ASSERT(batch->judged != NULL); /* as in every batch that ever took a transfer */
     for (size_t i = 0; i < batch->count; i++)
         index_transfer(batch, batch->transfers[i], &batch->judged[i]);
     stage_enter(batch, STAGE_ACQUIRE);

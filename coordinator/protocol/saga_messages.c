@@ -1,8 +1,6 @@
 /* See messages.h: the parameters of the participant functions that only sagas use. */
 #include "protocol/messages.h"
 
-#include "protocol/protocol.h"
-
 static void add_ids(PgParams *params, const Batch *batch)
 {
     pg_params_array(params, PG_ELEMENT_UUID, batch->count);

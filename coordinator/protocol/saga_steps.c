@@ -7,7 +7,6 @@
  */
 #include "protocol/messages.h"
 #include "protocol/modes.h"
-#include "protocol/protocol.h"
 #include "protocol/receipt.h"
 #include "protocol/side.h"
 

@@ -103,8 +103,7 @@ static void change_account(const char *account, const char *fields, int status)
     response_done(&response);
 }
 
-/* ---- the way that most go
- * -------------------------------------------------------------------------- */
+/* ---- the way that most go -------------------------------------------------------------------- */
 
 static void a_saga_posts_in_both_directions(void **state)
 {
@@ -187,8 +186,7 @@ static void fifty_twins_make_one_saga(void **state)
     assert_int_equal(bank_balance(client, b), 7);
 }
 
-/* ---- refused
- * --------------------------------------------------------------------------------------- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void a_debit_that_is_refused_never_leaves(void **state)
 {
@@ -264,8 +262,7 @@ static void a_refund_is_paid_into_a_frozen_account(void **state)
     assert_int_equal(bank_balance(client, b), 0);
 }
 
-/* ---- in transit
- * ------------------------------------------------------------------------------------ */
+/* ---- in transit ------------------------------------------------------------------------------ */
 
 static void a_stopped_credit_shard_leaves_the_money_visibly_in_transit(void **state)
 {
@@ -392,8 +389,7 @@ static void deadlines_race_with_credits_and_exactly_one_wins(void **state)
     assert_int_equal(bank_balance(client, b), posted);
 }
 
-/* ---- steps that fail
- * ------------------------------------------------------------------------------- */
+/* ---- steps that fail ------------------------------------------------------------------------- */
 
 static void a_poison_credit_waits_visibly_and_holds_nobody_up(void **state)
 {

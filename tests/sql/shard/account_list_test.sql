@@ -6,14 +6,15 @@ returns text
 language sql
 as $$
     select coalesce(string_agg(id, ' ' order by place), '')
-    from giro.account_list(p_prefix, p_after, p_limit) with ordinality l (o, id, c, b, f, s, v, i, m,
-                                                                          a, k, p, place)
+    from giro.account_list(p_prefix, p_after, p_limit)
+         with ordinality l (o, id, c, b, f, s, v, i, m, a, k, p, place)
 $$;
 select is(pg_temp.list(''), '', 'a shard without accounts lists none');
 insert into giro.accounts (id, route, currency)
 select id, test.route(id), 'EUR'
 from unnest(array['t:a', 't:b', 'T:a', 't', 't.x', 't:aa', 'u', 't:z', 't_', 't@']) id;
-select is(pg_temp.list(''), 'T:a t t.x t:a t:aa t:b t:z t@ t_ u', 'all of them, ascending by bytes');
+select is(pg_temp.list(''), 'T:a t t.x t:a t:aa t:b t:z t@ t_ u',
+          'all of them, ascending by bytes');
 select is(pg_temp.list('t:'), 't:a t:aa t:b t:z', 'those that begin with a prefix');
 select is(pg_temp.list('t:a'), 't:a t:aa', 'the prefix itself included');
 select is(pg_temp.list('x'), '', 'none begins so');

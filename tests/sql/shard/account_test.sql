@@ -133,7 +133,8 @@ call test.execute('a', test.lock_call(array['racer']));
 call test.execute('a', test.apply_call(7, 'home', 'saga', array[test.leg('racer', 7, -5)]));
 call test.execute('a', test.record_call(7, 7, 'saga', 'racer', 'x', 5, 'pending'));
 call test.send('b', format('select outcome from giro.account_patch(%s, 1, ''racer'', %L, '
-                           '''closed'', null, false)', test.partition('racer'), test.route('racer')));
+                           '''closed'', null, false)',
+                           test.partition('racer'), test.route('racer')));
 call test.wait_until('exists (select from pg_locks where not granted)');
 call test.execute('a', 'commit');
 select is(test.answer('b'), '(in_transit)', 'and judged as it stands under the lock');

@@ -20,7 +20,8 @@ select test.same(test.give_up_call(2, 'alice'), $$values ('final', 'posted')$$,
                  'a 2pc transfer is final');
 select test.same(test.give_up_call(3, 'alice'), $$values ('final', 'reversed')$$,
                  'a reversed one too');
-select test.same(test.give_up_call(4, 'alice'), $$values ('final', 'refused')$$, 'a refused one too');
+select test.same(test.give_up_call(4, 'alice'), $$values ('final', 'refused')$$,
+                 'a refused one too');
 select is_empty('select from giro.transfers where id <> test.id(1) and giving_up is not null',
                 'none of which changes');
 select test.same(test.give_up_call(99, 'alice'), $$values ('missing', null)$$,
@@ -47,7 +48,8 @@ call test.send('b', test.give_up_call(1, 'alice'));
 call test.wait_until($$exists (select from pg_stat_activity where wait_event_type = 'Lock'
                                and query like '%giro.give_up%')$$);
 call test.execute('a', 'commit');
-select is(test.answer('b'), '(final,posted)', 'it waits for an end under way, and is too late then');
+select is(test.answer('b'), '(final,posted)',
+          'it waits for an end under way, and is too late then');
 call test.close('a');
 call test.close('b');
 select * from finish();

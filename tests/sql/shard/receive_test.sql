@@ -1,4 +1,5 @@
--- receive and receipts_by_id: what became of the credits of sagas, and that the first receipt stays.
+-- receive and receipts_by_id: what became of the credits of sagas, and that the first receipt
+-- stays.
 select * from no_plan();
 call test.reset();
 call test.account('alice');

@@ -17,10 +17,11 @@ commit;
 select test.same(
     $$select id, home, remote, debit_account, debit_route, credit_account, credit_route,
              idempotency_key, amount, currency, mode, state, refusal, batch, reference,
-             metadata::text, attempts, attention, deadline_at, next_attempt_at from giro.transfers order by id$$,
+             metadata::text, attempts, attention, deadline_at, next_attempt_at
+      from giro.transfers order by id$$,
     $$values (test.id(11), 'shard-1', 'shard-2', 'b', '\x02'::bytea, 'y', '\x82'::bytea, 'k-b',
-              20::bigint, 'USD', '2pc', 'refused', 'insufficient-funds', test.id(1), null, '{}', 0, null,
-              null::timestamptz, null::timestamptz),
+              20::bigint, 'USD', '2pc', 'refused', 'insufficient-funds', test.id(1), null, '{}', 0,
+              null, null::timestamptz, null::timestamptz),
              (test.id(12), 'shard-1', 'shard-2', 'a', '\x01', 'x', '\x81', 'k-a', 10, 'EUR', '2pc',
               'posted',
               null, test.id(1), 'rent', '{"for": "may"}', 0, null, null, null),
@@ -47,8 +48,9 @@ select ok(deadline_at between clock_timestamp() + interval '85 s'
                           and clock_timestamp() + interval '90 s',
           'which counts from now, on the shard''s clock')
 from giro.transfers where id = test.id(16);
-select lives_ok($$select giro.record(test.id(4), '2pc', 'shard-1', 'shard-2', '{}', '{}', '{}', '{}',
-                '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')$$, 'nothing to store is fine');
+select lives_ok($$select giro.record(test.id(4), '2pc', 'shard-1', 'shard-2', '{}', '{}', '{}',
+                                     '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')$$,
+                'nothing to store is fine');
 
 -- a twin under way
 call test.open('a');

@@ -17,7 +17,8 @@ select test.same(
              (test.id(14), 'nobody', test.route('nobody'), 'cancelled', null, test.id(2))$$,
     'which stands in receipts of their own, for accounts that are not there too');
 select test.same(test.tombstone_call(round, '{13}', array['alice']),
-                 $$values (test.id(13), 'cancelled', null)$$, 'round ' || round || ' reads it again')
+                 $$values (test.id(13), 'cancelled', null)$$,
+                 'round ' || round || ' reads it again')
 from generate_series(3, 52) round;
 select is(count(*), 1::bigint, 'fifty repeats leave one receipt')
 from giro.receipts where transfer = test.id(13);

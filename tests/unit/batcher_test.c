@@ -1,0 +1,112 @@
+/*
+ * From requests to batches: what travels together, who waits for whom, and who is turned away.
+ *
+ * Fakes: tests/unit/protocol_world.c tests/unit/fake_sessions.c tests/unit/fake_shards.c
+ * Fakes: tests/unit/fake_bank.c tests/unit/fake_values.c
+ */
+#include "protocol_world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void what_queues_behind_a_batch_forms_the_next_one(void **state)
+{
+    World *world = *state;
+    Client clients[5];
+    char keys[5][16];
+    for (int i = 0; i < 5; i++)
+    {
+        snprintf(keys[i], sizeof keys[i], "k%d", i);
+        TransferRequest wanted = request("a1", "a2", 1, keys[i]);
+        submit(world, &clients[i], &wanted);
+        if (i == 0)
+            (void)loop_run_until(world->loop, &clients[0].told, 0);
+    }
+    for (int i = 0; i < 5; i++)
+        await(world, &clients[i]);
+    assert_string_equal(fake_conversation(),
+                        LOCK_A "s1: apply record commit\n" LOCK_A "s1: apply record commit\n");
+}
+
+static void twins_wait_for_one_transfer_and_a_rival_is_told_what_differs(void **state)
+{
+    World *world = *state;
+    Client first;
+    Client twin;
+    Client rival;
+    TransferRequest wanted = request("a1", "a2", 5, "k");
+    TransferRequest other = request("a1", "a2", 6, "k");
+    submit(world, &first, &wanted);
+    submit(world, &twin, &wanted);
+    submit(world, &rival, &other);
+    await(world, &first);
+    check_posted(&first, MODE_LOCAL);
+    check_posted(&twin, MODE_LOCAL);
+    assert_true(rival.told);
+    assert_int_equal(rival.kind, OUTCOME_KEY_REUSED);
+    assert_int_equal(rival.differing, DIFFERS_AMOUNT);
+    assert_string_equal(fake_conversation(), LOCK_A "s1: apply record commit\n");
+}
+
+static void beyond_the_bound_a_request_is_told_at_once(void **state)
+{
+    World *world = *state;
+    Client clients[7];
+    char keys[7][16];
+    for (int i = 0; i < 7; i++)
+    {
+        snprintf(keys[i], sizeof keys[i], "k%d", i);
+        TransferRequest wanted = request("a1", "a2", 1, keys[i]);
+        submit(world, &clients[i], &wanted);
+    }
+    for (int i = 0; i < 7; i++)
+        await(world, &clients[i]);
+    check_posted(&clients[5], MODE_LOCAL);
+    assert_int_equal(clients[6].kind, OUTCOME_NOT_ACCEPTED);
+    assert_int_equal(clients[6].code, ERROR_OVERLOADED);
+}
+
+static void no_batch_is_formed_for_a_suspect_shard(void **state)
+{
+    World *world = *state;
+    Client client;
+    world->b->usable = false;
+    pay(world, &client, "a1", "b1");
+    assert_int_equal(client.kind, OUTCOME_NOT_ACCEPTED);
+    assert_int_equal(client.code, ERROR_SHARD_UNAVAILABLE);
+    assert_string_equal(fake_conversation(), "");
+}
+
+static void a_draining_coordinator_takes_nothing_new(void **state)
+{
+    World *world = *state;
+    Client client;
+    finish_batches(world);
+    pay(world, &client, "a1", "b1");
+    assert_int_equal(client.code, ERROR_DRAINING);
+}
+
+static void finished_batches_are_noted_with_the_next_decide(void **state)
+{
+    World *world = *state;
+    Client client;
+    pay(world, &client, "a1", "b1");
+    fake_forget_conversation();
+    TransferRequest wanted = request("a1", "b1", 5, "k2");
+    submit(world, &client, &wanted);
+    await(world, &client);
+    assert_non_null(strstr(fake_conversation(), "s1: apply record finish commit\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_world(what_queues_behind_a_batch_forms_the_next_one),
+        with_world(twins_wait_for_one_transfer_and_a_rival_is_told_what_differs),
+        with_world(beyond_the_bound_a_request_is_told_at_once),
+        with_world(no_batch_is_formed_for_a_suspect_shard),
+        with_world(a_draining_coordinator_takes_nothing_new),
+        with_world(finished_batches_are_noted_with_the_next_decide),
+    };
+    return cmocka_run_group_tests_name("batcher", tests, NULL, NULL);
+}
