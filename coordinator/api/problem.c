@@ -107,8 +107,7 @@ void problem_write(JsonWriter *writer, const char *name, const Problem *problem,
     json_end_object(writer);
 }
 
-/* Codes that a person should hear of besides the client, and that no other line tells of. */
-static bool is_for_operators(ErrorCode code)
+bool problem_is_for_operators(ErrorCode code)
 {
     return code == ERROR_INTERNAL || code == ERROR_OUTCOME_UNKNOWN || code == ERROR_SHARD_ERROR;
 }
@@ -128,7 +127,7 @@ void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *repl
     reply->content_type = "application/problem+json";
     reply->body = json_writer_text(writer, &reply->body_length);
     ASSERT(reply->body != NULL);
-    if (is_for_operators(problem->code))
+    if (problem_is_for_operators(problem->code))
         log_warn("answer %s", reply->body);
     http_reply(request, reply);
     json_writer_free(writer);

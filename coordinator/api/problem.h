@@ -40,6 +40,10 @@ typedef struct Problem
 void problem_write(JsonWriter *writer, const char *name, const Problem *problem,
                    const char *request_id);
 
+/* A code that a person should hear of besides the client, and that no other line of the log tells
+ * of. */
+bool problem_is_for_operators(ErrorCode code);
+
 /* Answers the request with the problem. `reply` may hold headers already; status, body and
  * Retry-After are set here. */
 void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *reply);

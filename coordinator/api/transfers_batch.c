@@ -41,8 +41,8 @@ typedef struct BatchCall
     HttpRequest *request;
     JsonWriter *writer; /* the answer so far */
     size_t count;
-    size_t moved;   /* results in the answer */
-    size_t unknown; /* answered outcome-unknown */
+    size_t moved; /* results in the answer */
+    size_t grave; /* problems for operators; the first one is logged */
     BatchItem items[];
 } BatchCall;
 
@@ -101,12 +101,19 @@ static void keep_fault(BatchItem *item, const Fault *fault)
     keep_result(item, render_problem(item, &problem, false));
 }
 
+/* A lost shard may fail thousands of items at once: one line says how, another how many. */
+static void note_problem(const BatchItem *item, ErrorCode code)
+{
+    if (problem_is_for_operators(code) && ++item->call->grave == 1)
+        log_warn("answer %s", item->result);
+}
+
 static void finish(BatchCall *call)
 {
     HttpRequest *request = call->request;
-    if (call->unknown > 0)
-        log_warn("batch request=%s: %zu of %zu outcomes are unknown", http_request_id(request),
-                 call->unknown, call->count);
+    if (call->grave > 1)
+        log_warn("batch request=%s: %zu of %zu items had such problems", http_request_id(request),
+                 call->grave, call->count);
     json_end_array(call->writer);
     json_end_object(call->writer);
     call->api->transfer_batches--;
@@ -132,12 +139,13 @@ static void on_told(TransferWaiter *waiter, const TransferOutcome *outcome)
     BatchItem *item = container_of(waiter, BatchItem, waiter);
     TransferAnswer answer;
     transfer_answer_make(&answer, outcome);
-    if (outcome->kind == OUTCOME_UNKNOWN)
-        item->call->unknown++;
     if (answer.record != NULL)
         keep_result(item, render_record(item, &answer));
     else
+    {
         keep_result(item, render_problem(item, &answer.problem, answer.replayed));
+        note_problem(item, answer.problem.code);
+    }
     move_on(item->call);
 }
 

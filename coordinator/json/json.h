@@ -23,7 +23,7 @@ enum
 {
     JSON_DEPTH_MAX = 16,
     JSON_CONTAINERS_MAX = 64 * 1024, /* objects and arrays */
-    JSON_VALUES_MAX = 512 * 1024,
+    JSON_VALUES_MAX = 256 * 1024,
 };
 
 /* A parsed document or, borrowed from it, one of its values. */

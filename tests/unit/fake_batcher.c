@@ -89,6 +89,13 @@ void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWa
     loop_timer_start(fake.timer, 0);
 }
 
+void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode reason)
+{
+    (void)batcher;
+    (void)reason;
+    memcpy(fake.last.given_up, transfer_id, sizeof fake.last.given_up);
+}
+
 BatcherCounts batcher_counts(const Batcher *batcher)
 {
     (void)batcher;

@@ -21,6 +21,7 @@ typedef struct FakeSubmission
     TransferMode mode;
     bool respond_async;
     uint64_t wait_ms;
+    uint8_t given_up[16]; /* by batcher_give_up */
 } FakeSubmission;
 
 /* `outcome` must live as long as it may be told. */

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "api/cursor.h"
 #include "api/fields.h"
 
 #include <stdio.h>
@@ -506,13 +507,13 @@ static void cursors_read_back_and_others_are_refused(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(seqs); i++)
     {
         char cursor[CURSOR_MAX + 1];
-        fields_cursor_write(seqs[i], cursor);
-        assert_true(fields_cursor_read(cursor, &seq, &fault));
+        cursor_write_seq(seqs[i], cursor);
+        assert_true(cursor_read_seq(cursor, &seq, &fault));
         assert_true(seq == seqs[i]);
     }
     for (size_t i = 0; i < ARRAY_LENGTH(bad); i++)
     {
-        if (fields_cursor_read(bad[i], &seq, &fault))
+        if (cursor_read_seq(bad[i], &seq, &fault))
             fail_msg("<%s>", bad[i]);
         assert_int_equal(fault.code, ERROR_CURSOR_INVALID);
     }
