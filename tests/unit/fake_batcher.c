@@ -22,6 +22,7 @@ static struct
     Waiting waiting[FAKE_WAITERS_MAX];
     size_t waiting_count;
     FakeSubmission last;
+    size_t given_up;
 } fake;
 
 static void tell_one(const Waiting *waiting)
@@ -59,6 +60,19 @@ void fake_batcher_done(void)
 const FakeSubmission *fake_batcher_last(void)
 {
     return &fake.last;
+}
+
+size_t fake_batcher_given_up(void)
+{
+    return fake.given_up;
+}
+
+void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode reason)
+{
+    (void)batcher;
+    (void)transfer_id;
+    ASSERT(reason == ERROR_CANCELLED);
+    fake.given_up++;
 }
 
 static const char *text_or_empty(const char *text)

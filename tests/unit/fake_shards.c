@@ -130,6 +130,16 @@ Shard *directory_shard(const Directory *directory, size_t position)
     return &fake.shards[position];
 }
 
+Shard *directory_shard_by_name(const Directory *directory, const char *name)
+{
+    for (size_t i = 0; i < directory_shard_count(directory); i++)
+    {
+        if (strcmp(fake.shards[i].name, name) == 0)
+            return &fake.shards[i];
+    }
+    return NULL;
+}
+
 size_t directory_candidates(const Directory *directory, const uint8_t transfer_id[16],
                             Shard **ret_shards, size_t max)
 {
