@@ -22,6 +22,7 @@ static struct
     Waiting waiting[FAKE_WAITERS_MAX];
     size_t waiting_count;
     FakeSubmission last;
+    size_t given_up;
 } fake;
 
 static void tell_one(const Waiting *waiting)
@@ -61,6 +62,19 @@ const FakeSubmission *fake_batcher_last(void)
     return &fake.last;
 }
 
+size_t fake_batcher_given_up(void)
+{
+    return fake.given_up;
+}
+
+void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode reason)
+{
+    (void)batcher;
+    ASSERT(reason == ERROR_CANCELLED);
+    memcpy(fake.last.given_up, transfer_id, sizeof fake.last.given_up);
+    fake.given_up++;
+}
+
 static const char *text_or_empty(const char *text)
 {
     return text != NULL ? text : "";
@@ -87,13 +101,6 @@ void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWa
     waiting->waiter = waiter;
     snprintf(waiting->key, sizeof waiting->key, "%s", request->idempotency_key);
     loop_timer_start(fake.timer, 0);
-}
-
-void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode reason)
-{
-    (void)batcher;
-    (void)reason;
-    memcpy(fake.last.given_up, transfer_id, sizeof fake.last.given_up);
 }
 
 BatcherCounts batcher_counts(const Batcher *batcher)

@@ -28,5 +28,7 @@ typedef struct FakeSubmission
 void fake_batcher_reset(Loop *loop, const TransferOutcome *outcome);
 void fake_batcher_done(void);
 const FakeSubmission *fake_batcher_last(void);
+/* How many sagas were asked to be given up. */
+size_t fake_batcher_given_up(void);
 
 #endif

@@ -102,6 +102,8 @@ static Waiting *add_call(const Call *call, const FakeReply *reply)
     *waiting = (Waiting){.call = *call, .reply = reply};
     fake.calls.count++;
     fake.calls.last_statement = call->statement;
+    if (fake.calls.asked != NULL)
+        fake.calls.asked(&fake.calls, call->statement);
     loop_timer_start(fake.timer, 0);
     return waiting;
 }

@@ -28,6 +28,8 @@ typedef struct FakeCalls
     size_t count;
     Statement last_statement;
     char last_account[ACCOUNT_ID_MAX + 1];
+    /* Called with every call, before it is answered; may change the replies. NULL: nothing. */
+    void (*asked)(struct FakeCalls *calls, Statement statement);
 } FakeCalls;
 
 /* Around every test, with the shards: no rows for any call. */

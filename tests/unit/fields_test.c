@@ -5,7 +5,6 @@
 
 #include <cmocka.h>
 
-#include "api/cursor.h"
 #include "api/fields.h"
 
 #include <stdio.h>
@@ -485,38 +484,32 @@ static void limits_are_bounded(void **state)
     }
 }
 
-static void cursors_read_back_and_others_are_refused(void **state)
+static void an_action_needs_a_reason(void **state)
 {
-    static const int64_t seqs[] = {1, 2, 255, 9007199254740991, INT64_MAX};
-    static const char *const bad[] = {"",
-                                      "e",
-                                      "1",
-                                      "e0",
-                                      "e01",
-                                      "eX",
-                                      "e-1",
-                                      "e 1",
-                                      "E1",
-                                      "e1 ",
-                                      "ef000000000000000",
-                                      "e10000000000000000",
-                                      "f1"};
+    static const char *const bad[] = {"[]",
+                                      "{}",
+                                      "{\"reason\":null}",
+                                      "{\"reason\":1}",
+                                      "{\"reason\":\"123456789\"}",
+                                      "{\"reason\":\"1234567890\",\"outcome\":\"posted\"}"};
+    Error error;
     Fault fault;
-    int64_t seq;
+    const char *reason = NULL;
     (void)state;
-    for (size_t i = 0; i < ARRAY_LENGTH(seqs); i++)
-    {
-        char cursor[CURSOR_MAX + 1];
-        cursor_write_seq(seqs[i], cursor);
-        assert_true(cursor_read_seq(cursor, &seq, &fault));
-        assert_true(seq == seqs[i]);
-    }
     for (size_t i = 0; i < ARRAY_LENGTH(bad); i++)
     {
-        if (cursor_read_seq(bad[i], &seq, &fault))
-            fail_msg("<%s>", bad[i]);
-        assert_int_equal(fault.code, ERROR_CURSOR_INVALID);
+        Json *body = json_parse(bad[i], strlen(bad[i]), &error);
+        assert_non_null(body);
+        if (fields_action(body, &reason, &fault))
+            fail_msg("%s", bad[i]);
+        assert_int_equal(fault.code, ERROR_BODY_INVALID);
+        json_free(body);
     }
+    static const char good[] = "{\"reason\":\"ten \u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\"}";
+    Json *body = json_parse(good, strlen(good), &error);
+    assert_true(fields_action(body, &reason, &fault));
+    assert_string_equal(reason, "ten \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
+    json_free(body);
 }
 
 int main(void)
@@ -537,7 +530,7 @@ int main(void)
         cmocka_unit_test(preferences_are_read_where_they_are_understood),
         cmocka_unit_test(media_types_are_compared_without_parameters),
         cmocka_unit_test(limits_are_bounded),
-        cmocka_unit_test(cursors_read_back_and_others_are_refused),
+        cmocka_unit_test(an_action_needs_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,83 @@
+/* Cursors read back, and nothing else does. */
+#include "api/cursor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static void seqs_read_back_and_others_are_refused(void **state)
+{
+    static const int64_t seqs[] = {1, 2, 255, 9007199254740991, INT64_MAX};
+    static const char *const bad[] = {"",
+                                      "e",
+                                      "1",
+                                      "e0",
+                                      "e01",
+                                      "eX",
+                                      "e-1",
+                                      "e 1",
+                                      "E1",
+                                      "e1 ",
+                                      "f1",
+                                      "a61",
+                                      "ef000000000000000",
+                                      "e10000000000000000"};
+    Fault fault;
+    int64_t seq;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(seqs); i++)
+    {
+        char cursor[CURSOR_MAX + 1];
+        cursor_write_seq(seqs[i], cursor);
+        assert_true(cursor_read_seq(cursor, &seq, &fault));
+        assert_true(seq == seqs[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++)
+    {
+        if (cursor_read_seq(bad[i], &seq, &fault))
+            fail_msg("<%s>", bad[i]);
+        assert_int_equal(fault.code, ERROR_CURSOR_INVALID);
+    }
+}
+
+static void accounts_read_back_and_others_are_refused(void **state)
+{
+    char longest[ACCOUNT_ID_MAX + 1];
+    char too_long[CURSOR_MAX + 3];
+    memset(longest, 'z', ACCOUNT_ID_MAX);
+    longest[ACCOUNT_ID_MAX] = '\0';
+    memset(too_long, '6', sizeof too_long);
+    too_long[0] = 'a';
+    too_long[CURSOR_MAX + 2] = '\0';
+    const char *const ids[] = {"a", "t:alice@x", "A-Z_0.9", longest};
+    const char *const bad[] = {"",    "a",   "a6",    "a616", "A61", "a6G", "a 61",
+                               "e61", "a00", "a6100", "a2e",  "a20", "aff", too_long};
+    Fault fault;
+    char id[ACCOUNT_ID_MAX + 1];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(ids); i++)
+    {
+        char cursor[CURSOR_MAX + 1];
+        cursor_write_account(ids[i], cursor);
+        assert_true(cursor_read_account(cursor, id, &fault));
+        assert_string_equal(id, ids[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++)
+    {
+        if (cursor_read_account(bad[i], id, &fault))
+            fail_msg("<%s>", bad[i]);
+        assert_int_equal(fault.code, ERROR_CURSOR_INVALID);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seqs_read_back_and_others_are_refused),
+        cmocka_unit_test(accounts_read_back_and_others_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
