@@ -26,6 +26,7 @@ enum
     VISIBLE_WAIT_MS = 250,
     DIRECTORY_POLL_MS = 5000,
     ARRIVE_TIMEOUT_MS = 10000,
+    DRAIN_MS = 20000, /* what is decided and cannot be applied by then is left as it is */
     TRANSFERS_MAX = 16384,
     BATCHES_MAX = 256,
     CONNECTIONS_MAX = 4096,
@@ -39,6 +40,7 @@ typedef struct Service
     Batcher *batcher;
     Api *api;
     int drains_left; /* the API and the batcher */
+    LoopTimer *drain_limit;
 } Service;
 
 static void drained(void *context)
@@ -46,6 +48,13 @@ static void drained(void *context)
     Service *service = context;
     if (--service->drains_left == 0)
         loop_stop(service->loop);
+}
+
+static void drain_took_too_long(void *context)
+{
+    Service *service = context;
+    log_warn("still at work after %d ms of draining: a decided leg waits for its shard", DRAIN_MS);
+    loop_stop(service->loop);
 }
 
 /* The first signal drains; a second one does not wait for what is in flight: recovery settles it.
@@ -61,6 +70,7 @@ static void on_signal(void *context, int number)
     }
     log_info("signal %d: draining", number);
     service->drains_left = 2;
+    loop_timer_start(service->drain_limit, DRAIN_MS);
     api_drain(service->api, drained, service);
     batcher_drain(service->batcher, drained, service);
 }
@@ -112,6 +122,7 @@ static bool serve(const Options *options, const Config *config, Error *error)
     Service service = {.loop = loop_new()};
     if (options->enable_failpoints)
         failpoint_enable();
+    service.drain_limit = loop_timer_new(service.loop, drain_took_too_long, &service);
     start_parts(&service, options, config);
     bool started = start_api(&service, options, error);
     if (started)
@@ -124,6 +135,7 @@ static bool serve(const Options *options, const Config *config, Error *error)
     }
     if (service.drains_left > 0)
         return true; /* stopped in the middle: the system takes the memory back */
+    loop_timer_free(service.drain_limit);
     api_free(service.api);
     batcher_free(service.batcher);
     directory_free(service.directory);
