@@ -300,6 +300,7 @@ static void start_claiming(Batcher *batcher)
         .context = batcher,
     };
     batcher->claimer = claimer_new(&claimer);
+    batcher->recoverer = recoverer_new(batcher->protocol, batcher->caller);
 }
 
 /* ---- the interface --------------------------------------------------------------------------- */
@@ -348,6 +349,7 @@ void batcher_free(Batcher *batcher)
     map_free(batcher->flights);
     loop_timer_free(batcher->sweep);
     loop_timer_free(batcher->reroute);
+    recoverer_free(batcher->recoverer);
     claimer_free(batcher->claimer);
     postponer_free(batcher->postponer);
     waiting_room_free(batcher->waiting_room);
@@ -421,6 +423,7 @@ void batcher_drain(Batcher *batcher, void (*drained)(void *context), void *conte
 {
     batcher->draining = true;
     claimer_stop(batcher->claimer);
+    recoverer_stop(batcher->recoverer);
     batcher->drained = drained;
     batcher->drained_context = context;
     loop_wake(batcher->loop);

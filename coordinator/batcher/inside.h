@@ -12,6 +12,7 @@
 #include "batcher/lane.h"
 #include "batcher/postponer.h"
 #include "batcher/waiting_room.h"
+#include "protocol/recoverer.h"
 
 enum
 {
@@ -35,6 +36,7 @@ struct Batcher
     Caller *caller; /* for what needs no batch */
     Postponer *postponer;
     Claimer *claimer;
+    Recoverer *recoverer;
     LoopTimer *sweep;
     LoopTimer *reroute;
     bool refreshing;

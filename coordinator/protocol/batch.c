@@ -1,6 +1,7 @@
 /* See batch.h. */
 #include "protocol/batch.h"
 
+#include "protocol/gid.h"
 #include "protocol/protocol.h"
 
 #include <stdio.h>
@@ -197,6 +198,8 @@ Transfer *batch_find(Batch *batch, const uint8_t id[16])
 
 const char *batch_home_name(const Batch *batch)
 {
+    if (batch->home != NULL)
+        return shard_name(batch->home->shard);
     const Shard *common = batch->transfers[0]->debit.shard;
     for (size_t i = 1; i < batch->count; i++)
     {
@@ -208,6 +211,8 @@ const char *batch_home_name(const Batch *batch)
 
 const char *batch_remote_name(const Batch *batch)
 {
+    if (batch->remote != NULL)
+        return shard_name(batch->remote->shard);
     const Shard *common = batch->transfers[0]->credit.shard;
     for (size_t i = 1; i < batch->count; i++)
     {
@@ -217,15 +222,17 @@ const char *batch_remote_name(const Batch *batch)
     return shard_name(common);
 }
 
-static void format_gid(Batch *batch)
+static void name_leg(Batch *batch)
 {
-    char id[UUID_TEXT_MAX + 1];
-    uuid_format(batch->id, id);
-    int length = snprintf(batch->gid, sizeof batch->gid, "giro:%s:%s:%s:%s:%s",
-                          directory_cluster(protocol_directory(batch->protocol)),
-                          protocol_options(batch->protocol)->instance, id,
-                          shard_name(batch->home->shard), shard_name(batch->remote->shard));
-    ASSERT(length > 0 && length <= GID_MAX);
+    Gid gid;
+    const Protocol *protocol = batch->protocol;
+    snprintf(gid.cluster, sizeof gid.cluster, "%s",
+             directory_cluster(protocol_directory(protocol)));
+    snprintf(gid.instance, sizeof gid.instance, "%s", protocol_options(protocol)->instance);
+    memcpy(gid.batch, batch->id, sizeof gid.batch);
+    snprintf(gid.home, sizeof gid.home, "%s", shard_name(batch->home->shard));
+    snprintf(gid.remote, sizeof gid.remote, "%s", shard_name(batch->remote->shard));
+    gid_format(&gid, batch->gid);
 }
 
 void batch_start(Batch *batch)
@@ -233,7 +240,7 @@ void batch_start(Batch *batch)
     ASSERT(batch->count > 0);
     uuid_random(batch->id);
     if (batch->kind == BATCH_TWO_PHASE)
-        format_gid(batch);
+        name_leg(batch);
     size_t first = 0;
     for (int i = 0; i < batch->side_count; i++)
     {
@@ -244,6 +251,18 @@ void batch_start(Batch *batch)
     for (size_t i = 0; i < batch->count; i++)
         index_transfer(batch, batch->transfers[i], &batch->judged[i]);
     stage_enter(batch, STAGE_ACQUIRE);
+    stage_drive(batch);
+}
+
+void batch_recover(Batch *batch, const char *gid)
+{
+    Gid parts;
+    ASSERT(batch->kind == BATCH_TWO_PHASE && batch->count == 0);
+    ASSERT(gid_parse(gid, &parts));
+    memcpy(batch->id, parts.batch, sizeof batch->id);
+    snprintf(batch->gid, sizeof batch->gid, "%s", gid);
+    batch->is_recovered = true;
+    stage_enter(batch, STAGE_ASK);
     stage_drive(batch);
 }
 

@@ -186,6 +186,7 @@ struct Batch
     size_t refused;
     size_t replays;
 
+    bool is_recovered; /* a leg of somebody else's batch: its transfers are not known here */
     bool judged_once;
     bool prepare_unknown; /* a PREPARE may still arrive */
     bool backend_gone;    /* no: the backend that it was sent to has ended */
@@ -217,6 +218,10 @@ Batch *batch_new(Protocol *protocol, const BatchPlan *plan);
 bool batch_add(Batch *batch, Transfer *transfer) ATTR_MUST_USE;
 /* Sorts out accounts and partitions, names the batch, and enters its first stage. */
 void batch_start(Batch *batch);
+
+/* Instead of add and start: takes a prepared leg of another coordinator to its end, from `ask` on.
+ */
+void batch_recover(Batch *batch, const char *gid);
 
 /* The member with this id. It must be one. */
 Transfer *batch_find(Batch *batch, const uint8_t id[16]);

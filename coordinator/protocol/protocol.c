@@ -1,7 +1,10 @@
 /* See protocol.h. */
 #include "protocol/protocol.h"
 
+#include "base/log.h"
+#include "base/map.h"
 #include "protocol/finisher.h"
+#include "protocol/gid.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +21,7 @@ struct Protocol
     PgParams *params;
     struct BatchList ready;
     struct BatchList pool;
+    Map *recovering; /* by batch id */
     size_t in_flight;
     Finisher *finisher;
 };
@@ -46,6 +50,7 @@ Protocol *protocol_new(Loop *loop, Directory *directory, const ProtocolOptions *
     protocol->options.instance = protocol->instance;
     protocol->params = pg_params_new(BATCH_PARAMETER_BYTES);
     protocol->finisher = finisher_new(protocol);
+    protocol->recovering = map_new();
     TAILQ_INIT(&protocol->ready);
     TAILQ_INIT(&protocol->pool);
     loop_add_phase(loop, step, protocol);
@@ -63,6 +68,7 @@ void protocol_free(Protocol *protocol)
         TAILQ_REMOVE(&protocol->pool, batch, link);
         batch_dispose(batch);
     }
+    map_free(protocol->recovering);
     finisher_free(protocol->finisher);
     pg_params_free(protocol->params);
     free(protocol);
@@ -124,9 +130,24 @@ void protocol_return_batch(Batch *batch)
 {
     Protocol *protocol = batch->protocol;
     ASSERT(batch->pending == 0 && batch->reported);
+    if (batch->is_recovered)
+        map_remove(protocol->recovering, batch->id);
     batch_recycle(batch);
     TAILQ_INSERT_HEAD(&protocol->pool, batch, link);
     protocol->in_flight--;
+}
+
+void protocol_recover(Protocol *protocol, Shard *home, Shard *remote, const char *gid)
+{
+    Gid parts;
+    BatchPlan plan = {.kind = BATCH_TWO_PHASE, .home = home, .remote = remote};
+    if (!gid_parse(gid, &parts) || !protocol_has_room(protocol) ||
+        map_get(protocol->recovering, parts.batch) != NULL)
+        return;
+    log_info("gid=%s was left prepared on shard %s: asking its home", gid, shard_name(remote));
+    Batch *batch = batch_new(protocol, &plan);
+    map_put(protocol->recovering, parts.batch, batch);
+    batch_recover(batch, gid);
 }
 
 void protocol_ready(Batch *batch)
@@ -262,6 +283,8 @@ void protocol_report(Batch *batch)
     if (batch->reported)
         return;
     batch->reported = true;
+    if (batch->is_recovered)
+        return; /* whoever sent its transfers asks again by their keys */
     for (size_t i = 0; i < batch->count; i++)
         set_result(batch, i);
     batch->protocol->options.report(batch->protocol->options.context, batch);

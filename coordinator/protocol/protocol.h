@@ -30,6 +30,10 @@ void protocol_free(Protocol *protocol); /* accepts NULL; no batch may be in flig
 bool protocol_has_room(const Protocol *protocol);
 size_t protocol_batch_count(const Protocol *protocol);
 
+/* Takes a leg that another coordinator left prepared to its end, unless that is under way already
+ * or there is no room: then it is found again. */
+void protocol_recover(Protocol *protocol, Shard *home, Shard *remote, const char *gid);
+
 /* ---- for the stages -------------------------------------------------------------------------- */
 
 Loop *protocol_loop(const Protocol *protocol);

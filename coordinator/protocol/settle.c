@@ -208,8 +208,8 @@ Stage ask_settle_two_phase(Batch *batch)
 {
     if (batch->home->outcome != ANSWER_DONE)
         return STAGE_ASK;
-    if (batch->accepted == 0)
-        return STAGE_RELEASE;
+    if (batch->accepted == 0 && !batch->is_recovered)
+        return STAGE_RELEASE; /* only refusals: there is no leg */
     return batch->outcome == BATCH_COMMITTED ? STAGE_APPLY : STAGE_CANCEL;
 }
 

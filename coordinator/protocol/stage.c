@@ -41,13 +41,19 @@ static bool is_successor(const StageRow *row, Stage next)
     return false;
 }
 
+/* Recovery enters the same table, where a leg is left when nobody knows the verdict. */
+static Stage first_stage(const Batch *batch)
+{
+    return batch->is_recovered ? STAGE_ASK : STAGE_ACQUIRE;
+}
+
 /* The one place that changes the stage of a batch. */
 static void set_stage(Batch *batch, Stage next)
 {
     const StageRow *from = stage_row(batch, batch->stage);
     const StageRow *to = stage_row(batch, next);
     ASSERT(to->name != NULL);
-    ASSERT(batch->stage == STAGE_NONE ? next == STAGE_ACQUIRE : is_successor(from, next));
+    ASSERT(batch->stage == STAGE_NONE ? next == first_stage(batch) : is_successor(from, next));
     batch->tries = batch->stage == next ? batch->tries + 1 : 0;
     if (log_enabled(LOG_DEBUG))
     {

@@ -301,7 +301,7 @@ Stage decide_settle_two_phase(Batch *batch)
 static bool is_settled_on_both_sides(const Batch *batch)
 {
     return batch->kind == BATCH_TWO_PHASE && batch->outcome == BATCH_COMMITTED &&
-           batch->accepted > 0 && batch->remote->outcome == ANSWER_DONE;
+           (batch->accepted > 0 || batch->is_recovered) && batch->remote->outcome == ANSWER_DONE;
 }
 
 void release_send(Batch *batch)

@@ -46,6 +46,9 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                                "select giro.end_session($1::int, $2::timestamptz)"},
     [STATEMENT_MISSING_LEG] = {"missing_leg", STATEMENT_IS_CALL,
                                "select giro.missing_leg($1::uuid, $2::text)"},
+    [STATEMENT_LEGS_IN_DOUBT] = {"legs_in_doubt", STATEMENT_IS_CALL,
+                                 "select * from giro.legs_in_doubt($1::text, $2::text,"
+                                 " $3::bigint, $4::int)"},
     [STATEMENT_TRANSFERS_BY_ID] = {"transfers_by_id", STATEMENT_IS_CALL,
                                    "select * from giro.transfers_by_id($1::uuid[])"},
     [STATEMENT_RECEIPTS_BY_ID] = {"receipts_by_id", STATEMENT_IS_CALL,

@@ -2,11 +2,10 @@
  * A fault at every stage: every place where a failpoint can strike, generated from the stage
  * tables, times drop, error and pause. After each the key is repeated until it has a final answer,
  * and the money has moved exactly once.
- *
- * Crashes are here as far as a dead coordinator leaves no prepared leg behind.
  */
 #include "fixture.h"
 #include "protocol/stage.h"
+#include "sql.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -262,6 +261,44 @@ static void a_crash_that_leaves_no_leg_is_settled_by_repeating_the_request(void 
     }
 }
 
+/* What a dead coordinator leaves prepared is settled by the next one, once it is old enough not to
+ * be anybody's. */
+static void a_crash_that_leaves_a_leg_is_settled_without_anybody_asking(void **state)
+{
+    static const char *const names[] = {
+        "2pc.prepare.remote.sent", "2pc.prepare.remote.after", "2pc.decide.home.before",
+        "2pc.decide.home.sent",    "2pc.decide.home.after",    "2pc.apply.remote.before",
+    };
+    AccountName accounts[ARRAY_LENGTH(names)][2];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+    {
+        Response response;
+        bank_open(client, 1, 10, accounts[i][0]);
+        bank_open(client, 2, 10, accounts[i][1]);
+        fixture_arm(names[i], "crash", 0);
+        bank_pay(client, &(Payment){accounts[i][0], accounts[i][1], AMOUNT, names[i]}, &response);
+        check(response.status == 0, "%s: answered %d", names[i], response.status);
+        response_done(&response);
+        assert_true(cluster_await_girod_end(cluster, 1, 5000));
+        cluster_up(cluster);
+        cells++;
+    }
+    for (int shard = 1; shard <= 2; shard++)
+    {
+        for (int i = 0; i < 200 && sql_integer(cluster_dsn(cluster, shard),
+                                               "select count(*) from pg_prepared_xacts") > 0;
+             i++)
+            usleep(REPEAT_PAUSE_US);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+    {
+        Payment payment = {accounts[i][0], accounts[i][1], AMOUNT, names[i]};
+        pay_finally(&payment);
+        check_moved_once(&payment, 10, 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +306,7 @@ int main(void)
         with_books(an_error_at_every_stage_moves_the_money_once),
         with_books(a_pause_at_every_stage_moves_the_money_once),
         with_books(a_crash_that_leaves_no_leg_is_settled_by_repeating_the_request),
+        with_books(a_crash_that_leaves_a_leg_is_settled_without_anybody_asking),
     };
     return cmocka_run_group_tests_name("faults", tests, start, stop);
 }

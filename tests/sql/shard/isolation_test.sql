@@ -46,7 +46,7 @@ select is_empty(
       where p.pronamespace = 'giro'::regnamespace
         and p.proname not in (select name from calls)
         and p.proname not in ('account_answer', 'books', 'end_session', 'fence_class',
-                              'force_durability', 'grant_coordinator', 'identity',
+                              'force_durability', 'grant_coordinator', 'identity', 'legs_in_doubt',
                               'patience', 'patience_is_over', 'prepared_exists', 'session')$$,
     'every other function needs no snapshot of its own');
 select is_empty($$select from giro.batches where batch = test.id(1)
