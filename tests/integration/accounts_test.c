@@ -409,6 +409,77 @@ static void paths_are_split_before_they_are_decoded(void **state)
     expect_get(decoded, 404, "account-not-found");
 }
 
+/* ---- list ------------------------------------------------------------------------------------ */
+
+/* Over all shards, in the order of the ids, whatever is created between the pages. */
+static void accounts_of_a_prefix_are_listed_in_pages(void **state)
+{
+    enum
+    {
+        ACCOUNTS = 40
+    };
+    char body[128];
+    char cursor[256] = "";
+    char last[ACCOUNT_ID_MAX + 1] = "";
+    size_t found = 0;
+    bool more = true;
+    (void)state;
+    for (int i = 0; i < ACCOUNTS; i++)
+    {
+        snprintf(body, sizeof body, "{\"id\":\"listed:%02d\",\"currency\":\"EUR\"}", i);
+        expect_create(body, 201, NULL);
+    }
+    for (int page = 0; more; page++)
+    {
+        char path[512];
+        Response response;
+        snprintf(path, sizeof path, "/v1/accounts?prefix=listed%%3A&limit=7%s%s",
+                 cursor[0] != '\0' ? "&cursor=" : "", cursor);
+        client_call(client, &(Request){.path = path}, &response);
+        response_expect(&response, 200, NULL);
+        size_t count = json_array_length(response_value(&response, "items"));
+        assert_true(count <= 7);
+        for (size_t i = 0; i < count; i++)
+        {
+            snprintf(path, sizeof path, "items.%zu.id", i);
+            const char *id = response_string(&response, path);
+            check(strcmp(last, id) < 0, "%s follows %s", id, last);
+            snprintf(last, sizeof last, "%s", id);
+            found += strlen(id) == strlen("listed:00");
+        }
+        more = !is_null(&response, "next_cursor");
+        snprintf(cursor, sizeof cursor, "%s", response_string(&response, "next_cursor"));
+        response_done(&response);
+        snprintf(body, sizeof body, "{\"id\":\"listed:%02d-new\",\"currency\":\"EUR\"}",
+                 page % 10 * 4);
+        expect_create(body, page < 10 ? 201 : 200, NULL);
+    }
+    assert_int_equal(found, ACCOUNTS);
+}
+
+static void wrong_lists_of_accounts_are_400(void **state)
+{
+    static const struct
+    {
+        const char *query;
+        const char *code;
+    } cases[] = {
+        {"limit=0", "parameter-invalid"},      {"limit=1001", "parameter-invalid"},
+        {"prefix=a%20b", "parameter-invalid"}, {"cursor=!", "cursor-invalid"},
+        {"status=open", "parameter-invalid"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+    {
+        char path[128];
+        Response response;
+        snprintf(path, sizeof path, "/v1/accounts?%s", cases[i].query);
+        client_call(client, &(Request){.path = path}, &response);
+        response_expect(&response, 400, cases[i].code);
+        response_done(&response);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +496,8 @@ int main(void)
         with_books(concurrent_twins_create_one_account),
         with_books(an_account_shows_these_fields),
         with_books(paths_are_split_before_they_are_decoded),
+        with_books(accounts_of_a_prefix_are_listed_in_pages),
+        with_books(wrong_lists_of_accounts_are_400),
     };
     return cmocka_run_group_tests_name("accounts", tests, start, fixture_stop);
 }

@@ -358,7 +358,7 @@ static void other_methods_are_405_with_allow(void **state)
     } cases[] = {
         {"DELETE", "/v1/transfers", "POST, GET, HEAD"},
         {"POST", "/v1/transfers/x", "GET, HEAD"},
-        {"GET", "/v1/accounts", "POST"},
+        {"DELETE", "/v1/accounts", "POST, GET, HEAD"},
         {"PUT", "/v1/accounts/x", "GET, HEAD, PATCH"},
         {"DELETE", "/v1/accounts/x", "GET, HEAD, PATCH"},
         {"POST", "/v1/accounts/x/entries", "GET, HEAD"},
