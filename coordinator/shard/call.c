@@ -47,7 +47,9 @@ typedef struct Running
     LoopTimer *timer;
     uint64_t started_at_ms;
     uint64_t pause_ms;
-    ErrorCode code; /* why the last attempt failed */
+    uint64_t sent_at_ms;
+    uint64_t answer_ms; /* how long the last answer took */
+    ErrorCode code;     /* why the last attempt failed */
     char detail[DETAIL_MAX];
 } Running;
 
@@ -115,10 +117,11 @@ static void finish(Running *running, const PgRows *rows)
     loop_defer_free(caller->loop, running);
 }
 
-/* Another attempt after a pause, or the end if there is no time left. */
+/* Another attempt after a pause, or the end if there is no time left for one as long as the last:
+ * a wait for a lock that the deadline cuts would cost a session, and the shard its good name. */
 static void pause_or_fail(Running *running)
 {
-    if (left_ms(running) <= running->pause_ms)
+    if (left_ms(running) <= running->pause_ms + running->answer_ms)
     {
         finish(running, NULL);
         return;
@@ -214,6 +217,7 @@ static void on_answer(void *context, const PgAnswer *answers, size_t count,
     Running *running = context;
     (void)transaction;
     ASSERT(count > 0);
+    running->answer_ms = loop_now_ms(running->caller->loop) - running->sent_at_ms;
     const PgAnswer *answer = &answers[count - 1];
     switch (answer->kind)
     {
@@ -252,6 +256,7 @@ static void send(Running *running)
         running->call.fill(running->call.context, params);
     session_begin(running->session);
     session_add(running->session, running->call.statement, params);
+    running->sent_at_ms = loop_now_ms(running->caller->loop);
     session_send(running->session, left_ms(running), on_answer, running);
 }
 

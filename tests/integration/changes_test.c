@@ -250,6 +250,36 @@ static void a_locked_account_is_waited_for_and_still_readable(void **state)
     response_done(&response);
 }
 
+/* Work on a locked account is not done, and that is said; nothing waits for ever. */
+static void an_account_that_stays_locked_is_429_and_its_shard_stays_usable(void **state)
+{
+    AccountName a;
+    char sql[256];
+    char sqlstate[6];
+    char tag[40];
+    char value[16];
+    Response response;
+    (void)state;
+    bank_open(client, 1, 7, a);
+    SqlSession *session = sql_session_new(cluster_dsn(cluster, 1));
+    snprintf(sql, sizeof sql, "begin; select from giro.accounts where id = '%s' for update", a);
+    sql_session_run(session, sql, NULL, sqlstate, tag);
+    assert_string_equal(sqlstate, "");
+    patch(a, "{\"reason\":\"because of the test\",\"status\":\"frozen\"}", &response);
+    response_expect(&response, 429, "account-busy");
+    assert_true(response_header(&response, "Retry-After", value, sizeof value));
+    assert_string_equal(response_string(&response, "effect"), "none");
+    check(response.seconds < 8, "answered after %.1f s", response.seconds);
+    response_done(&response);
+    assert_int_equal(cluster_shell(cluster, "grep -q 'cannot be used' \"$GIRO_LOG\"", NULL, 0), 1);
+    get(a, &response); /* reading does not wait */
+    response_expect(&response, 200, NULL);
+    assert_string_equal(response_string(&response, "status"), "open");
+    response_done(&response);
+    sql_session_free(session);
+    expect_change(a, "\"status\":\"frozen\"", 200, NULL);
+}
+
 /* Until there is an audit, the log says who changed what and why; no reason can forge a line. */
 static void a_change_is_logged_with_its_reason(void **state)
 {
@@ -285,6 +315,7 @@ int main(void)
         with_books(a_floor_goes_anywhere_but_above_the_balance),
         with_books(a_change_needs_a_reason_and_something_to_change),
         with_books(a_locked_account_is_waited_for_and_still_readable),
+        with_books(an_account_that_stays_locked_is_429_and_its_shard_stays_usable),
         with_books(a_change_is_logged_with_its_reason),
     };
     return cmocka_run_group_tests_name("changes", tests, start, fixture_stop);

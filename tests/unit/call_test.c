@@ -26,6 +26,7 @@ typedef struct Line
     PgKind kind;
     const char *sqlstate;
     const char *outcome; /* first column of the only row; NULL: no row */
+    uint64_t takes_ms;   /* until the answer; beyond the deadline it is lost */
 } Line;
 
 struct Shard
@@ -60,6 +61,7 @@ static struct
     LoopTimer *timer;
     ShardWaiter *waiter;
     PgGroupDone answered;
+    bool overdue;
     void *answered_context;
     DirectoryRefreshed refreshed;
     void *refreshed_context;
@@ -147,7 +149,9 @@ void session_send(Session *session, uint64_t deadline_ms, PgGroupDone done, void
     assert_true(session->held && deadline_ms <= DEADLINE_MS);
     world.answered = done;
     world.answered_context = context;
-    loop_timer_start(world.timer, 0);
+    uint64_t takes_ms = current_line()->takes_ms;
+    world.overdue = takes_ms > deadline_ms;
+    loop_timer_start(world.timer, world.overdue ? deadline_ms : takes_ms);
 }
 
 size_t pg_row_count(const PgRows *rows)
@@ -181,7 +185,9 @@ static void answer(void)
     PgRows rows = {line->outcome};
     PgAnswer answers[1] = {{.kind = line->kind, .rows = line->kind == PG_DONE ? &rows : NULL}};
     PgGroupDone answered = world.answered;
-    if (line->sqlstate != NULL)
+    if (world.overdue)
+        answers[0].kind = PG_LOST;
+    else if (line->sqlstate != NULL)
         snprintf(answers[0].sqlstate, sizeof answers[0].sqlstate, "%s", line->sqlstate);
     world.answered = NULL;
     world.attempts++;
@@ -342,6 +348,15 @@ static void a_row_that_stays_locked_is_busy(void **state)
     assert_int_equal(world.result.code, ERROR_ACCOUNT_BUSY);
 }
 
+/* The deadline never cuts a wait for a lock: that would make the shard suspect. */
+static void a_wait_for_a_lock_is_not_begun_without_time_for_it(void **state)
+{
+    (void)state;
+    run(true, (Line[]){{.kind = PG_ERROR, .sqlstate = "55P03", .takes_ms = 400}}, 1);
+    expect(ERROR_ACCOUNT_BUSY, 3);
+    assert_int_equal(world.suspected, 0);
+}
+
 static void other_errors_end_the_call(void **state)
 {
     static const char *const sqlstates[] = {"42501", "42883", "XX000", "GR001", "53200"};
@@ -420,6 +435,7 @@ int main(void)
         CALL_TEST(a_lost_connection_is_tried_again),
         CALL_TEST(passing_errors_are_tried_again),
         CALL_TEST(a_row_that_stays_locked_is_busy),
+        CALL_TEST(a_wait_for_a_lock_is_not_begun_without_time_for_it),
         CALL_TEST(other_errors_end_the_call),
         CALL_TEST(a_shard_without_sessions_is_waited_for_a_moment_only),
         CALL_TEST(a_shard_that_comes_back_at_once_is_used),
