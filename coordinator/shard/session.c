@@ -59,6 +59,7 @@ Session *session_open(const SessionOrder *order)
     session->probe = order->probe;
     session->forsaken = order->forsaken;
     session->state = SESSION_OPENING;
+    session->opening_since_ms = loop_now_ms(session->loop);
     session->transaction = PG_TRANSACTION_UNKNOWN;
     session->limit = pg_params_new(sizeof limit);
     snprintf(limit, sizeof limit, "%llu",

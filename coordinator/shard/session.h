@@ -75,6 +75,7 @@ struct Session
     TAILQ_ENTRY(Session) link;
     SessionPurpose purpose; /* the place in the pool that it takes */
     unsigned generation;
+    uint64_t opening_since_ms;
 
     /* of session.c */
     Loop *loop;

@@ -224,15 +224,24 @@ static void remove_session(Shard *shard, Session *session)
     session_free(session);
 }
 
+/* A server that is full says so at once; one that says nothing is no better for its other sessions.
+ */
+static bool is_silent(const Shard *shard, const Session *session)
+{
+    uint64_t waited_ms = loop_now_ms(shard->loop) - session->opening_since_ms;
+    return waited_ms >= shard->options.connect_deadline_ms;
+}
+
 static void opening_failed(Shard *shard, Session *session, SessionFailure failure, const char *why)
 {
     bool was_probe = session == shard->probe;
+    bool silent = is_silent(shard, session);
     char reason[TROUBLE_MAX];
     snprintf(reason, sizeof reason, "%s", why);
     if (was_probe && session->identity.backend.pid != 0)
         shard->forsaken = session->identity.backend;
     remove_session(shard, session);
-    if (was_probe || failure == SESSION_REFUSED || open_sessions(shard) == 0)
+    if (was_probe || silent || failure == SESSION_REFUSED || open_sessions(shard) == 0)
         shard_suspect(shard, reason);
     else
         log_warn("shard=%s no further session: %s", shard->options.name, reason);
