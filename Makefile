@@ -24,12 +24,19 @@ DEPENDENCIES := $(OBJECTS:.o=.d) $(OUT)/coordinator/main.d
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all help
+.PHONY: all help clean
 
 all: $(OUT)/girod ## build girod (the default)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo 'Variables of up, down and demo, like: make up GIRO_PORT=9000 (more: docker/up.sh)'
+	@sed -n 's/^#   \(GIRO_[A-Z_]*\)  *\(.*[^ ]\)  *(\(.*\))$$/\1|\2|\3/p' docker/up.sh | \
+	  awk -F '|' '$$1 != "GIRO_PROXY_OFFSET" {printf "  %-18s %s (%s)\n", $$1, $$2, $$3}'
+
+clean: ## remove what was built; clusters and their data stay
+	@rm -rf build
 
 $(OUT)/girod: $(OUT)/coordinator/main.o $(OUT)/libgiro.a
 	@echo "  LINK  $@"
@@ -47,6 +54,10 @@ $(OUT)/%.o: %.c
 $(OUT)/generated/embedded.c: coordinator/cluster/embed.sh $(SQL_FILES) $(wildcard coordinator/api/openapi.json)
 	@mkdir -p $(@D)
 	@bash coordinator/cluster/embed.sh > $@
+
+$(OUT)/generated/embedded.o: $(OUT)/generated/embedded.c
+	@echo "  CC    generated/embedded.c"
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # ---- unit tests: one binary per module; fakes replace members of the archive ------------------------
 
@@ -76,14 +87,14 @@ packages: ## install what building and testing needs (Debian 12)
 	@bash docker/packages.sh
 
 up: packages ## start a cluster, or what is missing of it, and wait until it is ready
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) -s --no-print-directory all
 	@GIRO_BIN="$${GIRO_BIN:-$(CURDIR)/$(OUT)/girod}" bash docker/up.sh
 
 down: ## stop the cluster; the data stays
 	@bash docker/down.sh
 
 demo: packages ## build, start a cluster and walk through what it does
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) -s --no-print-directory all
 	@GIRO_BIN="$${GIRO_BIN:-$(CURDIR)/$(OUT)/girod}" bash docker/demo.sh
 
 # ---- integration tests: one program each, which starts the clusters that it needs -------------------
@@ -109,12 +120,12 @@ test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 
 .PHONY: test asan
 test: packages ## everything: unit, sql, integration, and unit and integration again under ASan and UBSan
-	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@$(MAKE) -s --no-print-directory -j$$(nproc) all
 	@$(MAKE) --no-print-directory test-unit test-sql test-integration
 	@$(MAKE) --no-print-directory asan
 
 asan: ## unit and integration tests under ASan and UBSan
-	@$(MAKE) --no-print-directory BUILD=asan -j$$(nproc) all
+	@$(MAKE) -s --no-print-directory BUILD=asan -j$$(nproc) all
 	@$(MAKE) --no-print-directory BUILD=asan test-unit test-integration
 
 -include $(DEPENDENCIES)

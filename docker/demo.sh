@@ -93,14 +93,14 @@ open_account() { # id [floor]
 # Where an id lives is decided by its hash, so names are tried until every shard has its accounts.
 find_worlds() {
     local number
-    for ((number = 1; ${#WORLD[@]} < GIRO_SHARDS && number <= 60 * GIRO_SHARDS; number++)); do
+    for ((number = 1; ${#WORLD[@]} < OWNING && number <= 60 * OWNING; number++)); do
         open_account "world:$number" null
         if [[ -z ${WORLD[$SHARD]:-} ]]; then
             WORLD[$SHARD]=world:$number
             show '{id, floor, shard: .route.shard}'
         fi
     done
-    expect 'the number of shards with an account' "${#WORLD[@]}" "$GIRO_SHARDS"
+    expect 'the number of shards with an account' "${#WORLD[@]}" "$OWNING"
 }
 
 # Two people on the first shard that has two, and one on another shard.
@@ -118,7 +118,7 @@ find_people() {
             PAYER=${first[$SHARD]}
             NEIGHBOUR=$name
         fi
-        if [[ -n $PAYER ]] && ((${#first[@]} == GIRO_SHARDS || ${#first[@]} >= 3)); then
+        if [[ -n $PAYER ]] && ((${#first[@]} == OWNING || ${#first[@]} >= 3)); then
             break
         fi
     done
@@ -127,7 +127,7 @@ find_people() {
             FAR=$name
         fi
     done
-    [[ -n $FAR || $GIRO_SHARDS == 1 ]] || fail 'demo: no two of the names live on different shards'
+    [[ -n $FAR || $OWNING == 1 ]] || fail 'demo: no two of the names live on different shards'
 }
 
 total() {
@@ -227,8 +227,6 @@ show_books() {
     expect 'what is in transit' "$clearing" 0
 }
 
-# Scripts of this folder read the number of shards from here.
-DOWN="make down${GIRO_DIR:+ GIRO_DIR=$GIRO_DIR}"
 choose_user
 choose_directory
 export GIRO_DIR
@@ -236,6 +234,10 @@ export GIRO_DIR
 load_settings
 # shellcheck source=/dev/null
 . "$GIRO_DIR/env"
+
+# Only a shard that owns partitions can have accounts.
+OWNING=$("$POSTGRES_BIN/psql" -X -A -t -d "$GIRO_DIRECTORY_DSN" \
+    -c 'select count(distinct shard) from giro_directory.partitions')
 
 declare -A WORLD=() HOME_OF=()
 PEOPLE=() PAYER='' NEIGHBOUR='' FAR='' TRANSFER=''

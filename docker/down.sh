@@ -37,25 +37,38 @@ stop_database_cluster() { # name
     say "$1: Postgres stopped"
 }
 
+# Nothing was there to stop: another place may be meant.
+name_other_clusters() {
+    local place
+    for place in $(other_clusters); do
+        say "another cluster runs in $place; it is stopped by: make down GIRO_DIR=$place"
+    done
+}
+
 choose_user
 choose_directory
-[[ -d $GIRO_DIR ]] || exit 0
+if [[ ! -d $GIRO_DIR ]]; then
+    say "there is no cluster in $GIRO_DIR"
+    name_other_clusters
+    exit 0
+fi
 # First the lock: an up that is still at work may be about to start something.
 take_lock
 if [[ ! -f $GIRO_DIR/settings ]]; then
     say "there is no cluster in $GIRO_DIR"
+    name_other_clusters
     exit 0
 fi
 # What runs counts, not what this call's environment says.
 unset GIRO_PORT GIRO_PG_PORT GIRO_SHARDS GIRO_COORDINATORS GIRO_PROXY_OFFSET
 load_settings
 
-pids=()
-for file in "$GIRO_DIR"/girod-*.pid; do
-    [[ -e $file ]] || continue
-    number=${file##*/girod-}
-    stop_coordinator "${number%.pid}" &
-    pids+=($!)
+if ! cluster_runs; then
+    say "nothing of the cluster in $GIRO_DIR runs"
+    name_other_clusters
+fi
+for number in $(coordinator_numbers); do
+    stop_coordinator "$number" &
 done
 wait
 

@@ -21,6 +21,11 @@ OWNER=giro_owner
 COORDINATOR=giro_coordinator
 SOCKET_PATH_MAX=100 # the kernel allows 107 bytes
 
+# How to stop this cluster, to be said before choose_directory: a place that was found by default
+# is found again.
+# shellcheck disable=SC2034 # the scripts use it
+DOWN="make down${GIRO_DIR:+ GIRO_DIR=$GIRO_DIR}"
+
 say() { printf 'giro: %s\n' "$*"; }
 
 fail() {
@@ -70,11 +75,17 @@ is_number_between() { # value low high
     [[ $1 =~ ^[0-9]{1,5}$ ]] && ((10#$1 >= $2 && 10#$1 <= $3))
 }
 
+# A cluster exists as soon as one of its data directories does.
+cluster_exists() {
+    compgen -G "$GIRO_DIR/*/data" >/dev/null
+}
+
 # A number comes from the environment, else from what the cluster was made with, else by default.
+# What a first run noted before it created anything binds nobody.
 load_settings() {
     local name wanted
     declare -gA MADE_WITH=()
-    if [[ -f $GIRO_DIR/settings ]]; then
+    if [[ -f $GIRO_DIR/settings ]] && cluster_exists; then
         while IFS='=' read -r name wanted; do
             MADE_WITH[$name]=$wanted
         done <"$GIRO_DIR/settings"
@@ -189,8 +200,54 @@ coordinator_pid() { # number
     fi
 }
 
-coordinator_listens_on() { # number port
-    tr '\0' ' ' <"/proc/$(coordinator_pid "$1")/cmdline" | grep -q -F -e "127.0.0.1:$2 "
+# Those that have run since the cluster was last stopped, whatever GIRO_COORDINATORS says now.
+coordinator_numbers() {
+    local file number
+    for file in "$GIRO_DIR"/girod-*.pid; do
+        number=${file##*/girod-}
+        [[ ! -e $file ]] || echo "${number%.pid}"
+    done
+}
+
+# Does any of its processes live?
+cluster_runs() {
+    local name
+    for name in $(database_names); do
+        [[ -z $(postmaster_pid "$GIRO_DIR/$name/data") ]] || return 0
+    done
+    for name in $(coordinator_numbers); do
+        [[ -z $(coordinator_pid "$name") ]] || return 0
+    done
+    return 1
+}
+
+# Reads the command line of coordinator N, which up.sh ends with --listen ADDRESS and the flags of
+# its user: sets RUNS_ON to its port and RUNS_WITH to those flags.
+# shellcheck disable=SC2034 # up.sh uses both
+read_coordinator() { # number
+    local words=() at=0
+    mapfile -d '' -t words <"/proc/$(coordinator_pid "$1")/cmdline"
+    while ((at < ${#words[@]})) && [[ ${words[at]} != --listen ]]; do
+        at=$((at + 1))
+    done
+    RUNS_ON=${words[at + 1]##*:}
+    RUNS_WITH=${words[*]:at+2}
+}
+
+# The places of other clusters that up.sh made and whose girods run on this machine.
+other_clusters() {
+    local file words at place
+    for file in /proc/[0-9]*/cmdline; do
+        words=()
+        { mapfile -d '' -t words <"$file"; } 2>/dev/null || continue
+        [[ ${words[1]:-} == serve && ${words[0]##*/} == girod* ]] || continue
+        for ((at = 2; at + 1 < ${#words[@]}; at++)); do
+            place=${words[at + 1]%/cluster.json}
+            if [[ ${words[at]} == --config && $place != "$GIRO_DIR" && -f $place/settings ]]; then
+                echo "$place"
+            fi
+        done
+    done | sort -u
 }
 
 # ---- what other programs read --------------------------------------------------------------------

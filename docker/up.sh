@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Creates and starts a Giro cluster on this machine: a directory database, shards, coordinators.
 #
-#   GIRO_DIR            where it lives (var in the repository, or a place Postgres' user can reach)
+#   GIRO_DIR            where it lives (var, or a place under /var/tmp)
 #   GIRO_PORT           of the first coordinator; the second has the next one        (8080)
 #   GIRO_PG_PORT        of the directory's Postgres; shard N has GIRO_PG_PORT + N    (6000)
-#   GIRO_SHARDS         how many shards                                              (3)
+#   GIRO_SHARDS         how many shards; decided when the cluster is created         (3)
 #   GIRO_COORDINATORS   how many coordinators                                        (1)
 #   GIRO_PROXY_OFFSET   for tests: coordinators reach shards at the shard's port + this (0)
 #   GIRO_BIN, GIRO_GIROD_FLAGS   the program, and more flags for `girod serve`
@@ -30,33 +30,78 @@ make_secrets() {
 }
 
 check_settings() {
-    local name
-    for name in GIRO_PG_PORT GIRO_SHARDS; do
-        [[ -n ${MADE_WITH[$name]:-} ]] || continue
-        case $name in
-        GIRO_PG_PORT)
-            [[ ${MADE_WITH[$name]} == "${!name}" ]] || fail "the cluster in $GIRO_DIR was made" \
-                "with $name=${MADE_WITH[$name]}; choose another GIRO_DIR for other ports"
-            ;;
-        GIRO_SHARDS)
-            ((${MADE_WITH[$name]} <= ${!name})) || fail "the cluster in $GIRO_DIR has" \
-                "${MADE_WITH[$name]} shards; they cannot be taken away by $name=${!name}"
-            ;;
-        esac
-    done
+    local shards=${MADE_WITH[GIRO_SHARDS]:-$GIRO_SHARDS}
+    local port=${MADE_WITH[GIRO_PG_PORT]:-$GIRO_PG_PORT}
+    ((port == GIRO_PG_PORT)) || fail "the cluster in $GIRO_DIR was made with" \
+        "GIRO_PG_PORT=$port; choose another GIRO_DIR for other ports"
+    ((shards >= GIRO_SHARDS)) || fail "the cluster in $GIRO_DIR was made with $shards shards;" \
+        "partitions cannot be moved in this version, so a new shard would own none." \
+        "Choose another GIRO_DIR for GIRO_SHARDS=$GIRO_SHARDS"
+    ((shards <= GIRO_SHARDS)) || fail "the cluster in $GIRO_DIR was made with $shards shards;" \
+        "they cannot be taken away. Choose another GIRO_DIR for GIRO_SHARDS=$GIRO_SHARDS"
     [[ -x $GIRO_BIN ]] || fail "there is no program $GIRO_BIN; run make first"
     [[ -x $POSTGRES_BIN/initdb ]] || fail "there is no PostgreSQL 15 in $POSTGRES_BIN;" \
         "run docker/packages.sh, or set GIRO_POSTGRES_BIN"
 }
 
-check_coordinators() {
-    local number port
-    for ((number = 1; number <= GIRO_COORDINATORS; number++)); do
-        [[ -n $(coordinator_pid "$number") ]] || continue
-        port=$(coordinator_port "$number")
-        coordinator_listens_on "$number" "$port" ||
-            fail "girod $number runs on another port than $port; run make down first"
+# Before anything is written: what is refused here can be asked for otherwise.
+check_ports() {
+    local name number port
+    for name in $(database_names); do
+        port=$(database_port "$name")
+        if [[ -z $(postmaster_pid "$GIRO_DIR/$name/data") ]] && port_answers "$port"; then
+            fail_port "$port" "$name" GIRO_PG_PORT
+        fi
     done
+    for ((number = 1; number <= GIRO_COORDINATORS; number++)); do
+        port=$(coordinator_port "$number")
+        if [[ -n $(coordinator_pid "$number") ]]; then
+            read_coordinator "$number"
+            [[ $RUNS_ON == "$port" ]] ||
+                fail "girod $number runs on port $RUNS_ON and not on $port; run $DOWN first"
+        elif port_answers "$port"; then
+            fail_port "$port" "girod $number" GIRO_PORT
+        fi
+    done
+}
+
+# The ports of databases are fixed when they are created.
+fail_port() { # port whose variable
+    local advice="set $3"
+    if [[ $3 == GIRO_PG_PORT ]] && cluster_exists; then
+        advice="stop that, or choose another GIRO_DIR for other ports"
+    fi
+    fail "port $1, meant for $2, is taken by another program; $advice"
+}
+
+# Says what runs otherwise than was asked for and is left alone all the same.
+compare_coordinators() {
+    local number program flags=() restart="run $DOWN first to change that"
+    read -r -a flags <<<"${GIRO_GIROD_FLAGS:-}"
+    for number in $(coordinator_numbers); do
+        [[ -n $(coordinator_pid "$number") ]] || continue
+        read_coordinator "$number"
+        program=$(readlink "/proc/$(coordinator_pid "$number")/exe" || true)
+        if ((number > GIRO_COORDINATORS)); then
+            say "girod $number goes on on port $RUNS_ON, beyond" \
+                "GIRO_COORDINATORS=$GIRO_COORDINATORS; $restart"
+        elif [[ $program == "$(readlink -f "$GIRO_BIN") (deleted)" ]]; then
+            say "girod $number runs an earlier build of $GIRO_BIN; $restart"
+        elif [[ -n $program && $program != "$(readlink -f "$GIRO_BIN")" ]]; then
+            say "girod $number runs another program, $program; $restart"
+        fi
+        if [[ -n ${GIRO_GIROD_FLAGS+set} && $RUNS_WITH != "${flags[*]}" ]]; then
+            say "girod $number runs with other flags ('$RUNS_WITH'); $restart"
+        fi
+    done
+}
+
+# Databases outlive an up that fails later on.
+say_what_runs() {
+    local status=$?
+    if ((status != 0)) && cluster_runs; then
+        say "what has started in $GIRO_DIR goes on running; it is stopped by: $DOWN" >&2
+    fi
 }
 
 make_directories() {
@@ -155,7 +200,7 @@ start_database_cluster() { # name
         return 0
     fi
     if port_answers "$port"; then
-        fail "port $port, meant for $1, is taken by another program; set GIRO_PG_PORT"
+        fail_port "$port" "$1" GIRO_PG_PORT
     fi
     create_database_cluster "$1"
     clear_remains "$1"
@@ -224,7 +269,7 @@ start_coordinator() { # number
         return 0
     fi
     if port_answers "$port"; then
-        fail "port $port, meant for girod, is taken by another program; set GIRO_PORT"
+        fail_port "$port" "girod $1" GIRO_PORT
     fi
     read -r -a flags <<<"${GIRO_GIROD_FLAGS:-}"
     cd "$GIRO_DIR"
@@ -265,13 +310,15 @@ choose_directory
 load_settings
 check_settings
 make_directories
-check_coordinators
+check_ports
 make_secrets
 settings_text | replace_file "$GIRO_DIR/settings" 644
+trap say_what_runs EXIT
 start_databases
 [[ ${1:-} != --databases ]] || exit 0
 cluster_description | replace_file "$GIRO_CONFIG" 600
 "$GIRO_BIN" init --config "$GIRO_CONFIG" 9>&- || fail "girod init failed"
+compare_coordinators
 start_coordinators
 write_env
 say "ready: http://127.0.0.1:$GIRO_PORT (all of it: $GIRO_DIR/env)"

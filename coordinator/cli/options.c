@@ -1,6 +1,7 @@
 /* See options.h. */
 #include "cli/options.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ void options_print_help(FILE *out)
           "      Creates or completes the directory and the shards of a cluster description.\n"
           "  girod serve --config FILE [options]\n"
           "      Serves the HTTP API until SIGTERM, which answers what is in flight first.\n"
-          "  girod --print-stages | --version | --help\n"
+          "  girod --print-stages | --version | --help (or -h, or help)\n"
           "\n"
           "  --config FILE         the cluster description (JSON)\n"
           "  --listen HOST:PORT    numeric address to serve on (127.0.0.1:8080); loopback only\n"
@@ -70,6 +71,13 @@ static bool parse_number(const char *name, const char *text, long max, int *ret_
     return true;
 }
 
+/* No name is looked up: it could lead to another address at each start. */
+static bool is_numeric_address(const char *host)
+{
+    struct in6_addr address;
+    return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
+}
+
 /* HOST:PORT, with brackets around an IPv6 address. */
 static bool parse_listen(const char *text, Options *options, Error *error)
 {
@@ -86,6 +94,9 @@ static bool parse_listen(const char *text, Options *options, Error *error)
         return error_set(error, ERROR_CONFIG, "--listen takes HOST:PORT, not \"%s\"", text);
     memcpy(options->host, host, length);
     options->host[length] = '\0';
+    if (!is_numeric_address(options->host))
+        return error_set(error, ERROR_CONFIG,
+                         "--listen takes a numeric address, like 127.0.0.1:8080, not \"%s\"", text);
     options->port = (uint16_t)port;
     return true;
 }
@@ -131,6 +142,7 @@ static bool take_option(int option, Options *options, Error *error)
         options->command = COMMAND_VERSION;
         return true;
     case OPTION_HELP:
+    case 'h':
         options->command = COMMAND_HELP;
         return true;
     default:
@@ -144,9 +156,11 @@ static bool take_command(const char *word, Options *options, Error *error)
         options->command = COMMAND_SERVE;
     else if (strcmp(word, "init") == 0)
         options->command = COMMAND_INIT;
+    else if (strcmp(word, "help") == 0)
+        options->command = COMMAND_HELP;
     else
         return error_set(error, ERROR_CONFIG, "\"%s\" is no command; see --help", word);
-    if (options->config == NULL)
+    if (options->config == NULL && options->command != COMMAND_HELP)
         return error_set(error, ERROR_CONFIG, "%s needs --config FILE", word);
     return true;
 }
@@ -172,9 +186,9 @@ bool options_parse(int argc, char **argv, Options *ret_options, Error *error)
         .batch = 512,
     };
     int option;
-    optind = 1;
+    optind = 0; /* begins anew, whatever was parsed before */
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "", table, NULL)) != -1)
+    while ((option = getopt_long(argc, argv, "h", table, NULL)) != -1)
     {
         if (!take_option(option, &options, error))
             return false;

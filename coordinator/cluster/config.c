@@ -214,6 +214,7 @@ static bool take_bounds(const Place *object, ConfigKeyspace *keyspace)
 {
     Place partitions = place_field(object, "partitions");
     Place splits = place_field(object, "splits");
+    keyspace->is_split_stated = partitions.value != NULL || splits.value != NULL;
     if (keyspace->kind != KEYSPACE_HASH)
     {
         return partitions.value == NULL

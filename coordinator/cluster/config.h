@@ -60,6 +60,7 @@ typedef struct ConfigKeyspace
     TransferMode default_mode; /* MODE_2PC or MODE_SAGA */
     ConfigBound *bounds;       /* strictly ascending */
     size_t partition_count;
+    bool is_split_stated; /* by "partitions" or "splits"; else a standing one keeps what it has */
 } ConfigKeyspace;
 
 /* Read-only once it is parsed. */

@@ -1,6 +1,6 @@
 /*
- * The order of set-up, see init.h: look, directory, shards, try. How one database is set up is in
- * setup.c.
+ * The order of set-up, see init.h: look, roles, enter, decide, shards, publish. How one database is
+ * set up is in setup.c.
  */
 #include "cluster/init.h"
 
@@ -63,46 +63,57 @@ static bool look_at_all(Site *sites, Loop *loop, const Config *config, Error *er
     return check_distinct(sites, config->shard_count + 1, error);
 }
 
-static bool set_up_all(Site *sites, const Config *config, FILE *report, Error *error)
+static bool create_roles(Site *sites, size_t count, FILE *report, Error *error)
+{
+    bool done = true;
+    for (size_t i = 0; done && i < count; i++)
+    {
+        done = setup_role(&sites[i], report, error);
+    }
+    return done;
+}
+
+static bool enter_all(Site *sites, size_t count, Loop *loop, Error *error)
+{
+    bool done = true;
+    for (size_t i = 0; done && i < count; i++)
+    {
+        done = site_enter(&sites[i], loop, error);
+    }
+    return done;
+}
+
+static bool set_up_shards(Site *sites, const Config *config, FILE *report, Error *error)
 {
     SetupPartitions *partitions = NULL;
-    if (!setup_directory(sites, config, report, &partitions, error))
+    if (!setup_decide(sites, config, report, &partitions, error))
     {
         return false;
     }
     bool done = true;
     for (size_t i = 1; done && i <= config->shard_count; i++)
     {
-        done = setup_shard(&sites[i], partitions, report, error);
+        done = setup_shard(&sites[i], partitions, report, error) &&
+               site_try_coordinator(&sites[i], error);
     }
     setup_partitions_free(partitions);
     return done;
 }
 
-static bool try_all(const Site *sites, size_t count, Loop *loop, Error *error)
-{
-    for (size_t i = 0; i < count; i++)
-    {
-        if (!site_try_coordinator(&sites[i], loop, error))
-        {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool init_cluster(Loop *loop, const Config *config, const InitOptions *options, Error *error)
 {
     size_t count = config->shard_count + 1;
+    FILE *report = options->report;
     Site *sites = base_calloc(count, sizeof(*sites));
     name_sites(sites, config, options);
-    bool ready = look_at_all(sites, loop, config, error) &&
-                 set_up_all(sites, config, options->report, error) &&
-                 try_all(sites, count, loop, error);
+    bool ready =
+        look_at_all(sites, loop, config, error) && create_roles(sites, count, report, error) &&
+        enter_all(sites, count, loop, error) && set_up_shards(sites, config, report, error) &&
+        setup_publish(sites, config, report, error) && site_try_coordinator(&sites[0], error);
     free_sites(sites, count);
     if (ready)
     {
-        fprintf(options->report, "cluster %s: ready\n", config->cluster);
+        fprintf(report, "cluster %s: ready\n", config->cluster);
     }
     return ready;
 }

@@ -8,6 +8,7 @@
 static const InitStatementRow rows[INIT_STATEMENT_COUNT] = {
     [INIT_BEGIN] = {"begin", "begin isolation level read committed"},
     [INIT_COMMIT] = {"commit", "commit"},
+    [INIT_ROLLBACK] = {"roll back", "rollback"},
     [INIT_LOCK] = {"wait for another init", "select pg_advisory_xact_lock(1195987535, -1), "
                                             "set_config('client_min_messages', 'warning', true)"},
     [INIT_FACTS] =
@@ -78,6 +79,9 @@ static const InitStatementRow rows[INIT_STATEMENT_COUNT] = {
          " join giro_directory.read_keyspaces() k on k.prefix = p.keyspace"
          " order by p.partition"},
 
+    [INIT_WHERE] = {"see where the dsn leads",
+                    "select (select system_identifier::text from pg_control_system()),"
+                    " current_database()::text, pg_is_in_recovery()"},
     [INIT_READ_CLUSTER] = {"read the cluster",
                            "select name, version from giro_directory.read_cluster()"},
     [INIT_READ_SESSION] = {"open a session as the coordinator does",

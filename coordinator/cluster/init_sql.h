@@ -1,7 +1,7 @@
 /*
  * The statement table of `girod init`: every SQL text that set-up sends, beside the files of
- * schema/ and participants/ themselves. All run with the owner's rights but INIT_READ_SESSION and
- * INIT_READ_CLUSTER, by which the coordinator's role is tried at the end.
+ * schema/ and participants/ themselves. All run with the owner's rights but the last three, by
+ * which the coordinator's role is tried.
  */
 #ifndef GIRO_INIT_SQL_H
 #define GIRO_INIT_SQL_H
@@ -16,6 +16,7 @@ typedef enum InitStatement
 {
     INIT_BEGIN,
     INIT_COMMIT,
+    INIT_ROLLBACK,
     INIT_LOCK,        /* () -> one set-up of a database at a time */
     INIT_FACTS,       /* (role, schema, table) -> one row, see site.c */
     INIT_CREATE_ROLE, /* (role, password) -> the statement that creates it */
@@ -41,6 +42,7 @@ typedef enum InitStatement
     INIT_DIRECTORY_PARTITIONS,       /* () -> partition, keyspace, kind, lo, hi, shard, epoch */
 
     /* as the coordinator */
+    INIT_WHERE,        /* () -> system identifier, database, in recovery; needs no set-up */
     INIT_READ_CLUSTER, /* () -> name, version */
     INIT_READ_SESSION, /* () -> cluster, name, system identifier, database */
 

@@ -5,6 +5,7 @@
 
 #include "cluster/embedded.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,18 @@ bool setup_run_with_text(Target *target, InitStatement statement, const char *te
     return done;
 }
 
+void setup_say(FILE *report, const char *format, ...)
+{
+    if (report == NULL)
+    {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(report, format, arguments);
+    va_end(arguments);
+}
+
 static bool create_role(const Site *site, FILE *report, Error *error)
 {
     if (site->facts.role_exists)
@@ -58,16 +71,22 @@ static bool create_role(const Site *site, FILE *report, Error *error)
     pg_params_free(params);
     if (done)
     {
-        fprintf(report, "%s: role %s created\n", site->purpose.name, site->role);
+        setup_say(report, "%s: role %s created\n", site->purpose.name, site->role);
     }
     return done;
 }
 
-bool setup_begin(Site *site, FILE *report, Error *error)
+bool setup_begin(Site *site, Error *error)
 {
     return target_run(site->owner, INIT_BEGIN, NULL, error) &&
-           target_run(site->owner, INIT_LOCK, NULL, error) && site_look(site, error) &&
-           create_role(site, report, error);
+           target_run(site->owner, INIT_LOCK, NULL, error) && site_look(site, error);
+}
+
+bool setup_role(Site *site, FILE *report, Error *error)
+{
+    return site->facts.role_exists ||
+           (setup_begin(site, error) && create_role(site, report, error) &&
+            target_commit(site->owner, error));
 }
 
 static bool record_migration(const Site *site, const char *path, int number, Error *error)
@@ -110,7 +129,7 @@ bool setup_migrate(const Site *site, FILE *report, Error *error)
         {
             return false;
         }
-        fprintf(report, "%s: %s applied\n", site->purpose.name, file->path);
+        setup_say(report, "%s: %s applied\n", site->purpose.name, file->path);
     }
     return true;
 }

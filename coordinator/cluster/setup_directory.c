@@ -1,6 +1,6 @@
 /*
  * Sets up the directory, see setup.h: cluster, shards, keyspaces, partitions. What stands in it and
- * not in the description is refused before anything is added.
+ * not in the description, or otherwise than described, is refused before anything is added.
  */
 #include "cluster/setup.h"
 
@@ -83,8 +83,8 @@ static bool add_keyspaces(Target *target, const Config *config, FILE *report, Er
         }
         if (made > 0)
         {
-            fprintf(report, "directory: keyspace \"%s\" (%s) split into %d partitions\n",
-                    keyspace->prefix, keyspace_kind_name(keyspace->kind), made);
+            setup_say(report, "directory: keyspace \"%s\" (%s) split into %d partitions\n",
+                      keyspace->prefix, keyspace_kind_name(keyspace->kind), made);
         }
     }
     return true;
@@ -218,23 +218,108 @@ static bool fill_directory(const Site *sites, const Config *config, FILE *report
     }
     if (after != before)
     {
-        fprintf(report, "directory: routing version %lld\n", (long long)after);
+        setup_say(report, "directory: routing version %lld\n", (long long)after);
     }
     return true;
 }
 
-bool setup_directory(Site *sites, const Config *config, FILE *report,
-                     SetupPartitions **ret_partitions, Error *error)
+/* ---- does a standing keyspace have the partitions that are described? ------------------------ */
+
+static bool has_bound(const SetupPartitions *partitions, const char *keyspace,
+                      const ConfigBound *bound)
 {
-    Site *site = &sites[0];
-    Target *target = site->owner;
+    for (size_t i = 0; i < partitions->count; i++)
+    {
+        const PartitionRow *row = &partitions->rows[i];
+        if (strcmp(row->keyspace, keyspace) == 0 &&
+            route_compare(row->lo.bytes, row->lo.length, bound->bytes, bound->length) == 0)
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t count_partitions(const SetupPartitions *partitions, const char *keyspace)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < partitions->count; i++)
+    {
+        count += strcmp(partitions->rows[i].keyspace, keyspace) == 0;
+    }
+    return count;
+}
+
+/* Of a hash keyspace only the number is described. */
+static bool check_split(const Target *target, const SetupPartitions *partitions,
+                        const ConfigKeyspace *keyspace, Error *error)
+{
+    size_t count = count_partitions(partitions, keyspace->prefix);
+    bool is_hash = keyspace->kind == KEYSPACE_HASH;
+    const char *field = is_hash ? "partitions" : "splits";
+    if (count != keyspace->partition_count)
+    {
+        return target_complain(target, error,
+                               "keyspace \"%s\" has %zu partitions, which init does not change, "
+                               "not %zu; correct \"%s\" or leave it out",
+                               keyspace->prefix, count, keyspace->partition_count, field);
+    }
+    for (size_t i = 1; !is_hash && i < keyspace->partition_count; i++)
+    {
+        const ConfigBound *bound = &keyspace->bounds[i];
+        if (!has_bound(partitions, keyspace->prefix, bound))
+        {
+            return target_complain(target, error,
+                                   "keyspace \"%s\" is not split at \"%.*s\", and init does not "
+                                   "change that; correct \"%s\" or leave it out",
+                                   keyspace->prefix, (int)bound->length, (const char *)bound->bytes,
+                                   field);
+        }
+    }
+    return true;
+}
+
+static bool check_splits(const Target *target, const SetupPartitions *partitions,
+                         const Config *config, Error *error)
+{
+    for (size_t i = 0; i < config->keyspace_count; i++)
+    {
+        const ConfigKeyspace *keyspace = &config->keyspaces[i];
+        if (keyspace->is_split_stated && !check_split(target, partitions, keyspace, error))
+        {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the two steps --------------------------------------------------------------------------- */
+
+/* Within the transaction that is open. */
+static bool decide(const Site *sites, const Config *config, FILE *report,
+                   SetupPartitions *partitions, Error *error)
+{
+    Target *target = sites[0].owner;
+    return setup_migrate(&sites[0], report, error) &&
+           fill_directory(sites, config, report, error) &&
+           target_ask(target, INIT_DIRECTORY_PARTITIONS, NULL, read_partitions, partitions,
+                      error) &&
+           check_splits(target, partitions, config, error);
+}
+
+bool setup_decide(Site *sites, const Config *config, FILE *report, SetupPartitions **ret_partitions,
+                  Error *error)
+{
+    Target *target = sites[0].owner;
+    if (!setup_begin(&sites[0], error))
+    {
+        return false;
+    }
+    bool stands = sites[0].facts.is_set_up;
     SetupPartitions *partitions = base_calloc(1, sizeof(*partitions));
     bool done =
-        setup_begin(site, report, error) && setup_migrate(site, report, error) &&
-        fill_directory(sites, config, report, error) &&
-        setup_run_with_text(target, INIT_DIRECTORY_GRANT, site->role, error) &&
-        target_ask(target, INIT_DIRECTORY_PARTITIONS, NULL, read_partitions, partitions, error) &&
-        target_commit(target, error);
+        decide(sites, config, stands ? NULL : report, partitions, error) &&
+        (stands ? target_run(target, INIT_ROLLBACK, NULL, error) : target_commit(target, error));
     if (!done)
     {
         setup_partitions_free(partitions);
@@ -242,4 +327,13 @@ bool setup_directory(Site *sites, const Config *config, FILE *report,
     }
     *ret_partitions = partitions;
     return true;
+}
+
+bool setup_publish(Site *sites, const Config *config, FILE *report, Error *error)
+{
+    Site *site = &sites[0];
+    return setup_begin(site, error) && setup_migrate(site, report, error) &&
+           fill_directory(sites, config, report, error) &&
+           setup_run_with_text(site->owner, INIT_DIRECTORY_GRANT, site->role, error) &&
+           target_commit(site->owner, error);
 }

@@ -97,14 +97,14 @@ static bool add_partitions(const Site *site, const SetupPartitions *partitions, 
     free(owned);
     if (done && added > 0)
     {
-        fprintf(report, "%s: %d partitions added\n", site->purpose.name, added);
+        setup_say(report, "%s: %d partitions added\n", site->purpose.name, added);
     }
     return done;
 }
 
 bool setup_shard(Site *site, const SetupPartitions *partitions, FILE *report, Error *error)
 {
-    return setup_begin(site, report, error) && setup_migrate(site, report, error) &&
+    return setup_begin(site, error) && setup_migrate(site, report, error) &&
            load_participants(site, error) && say_who_it_is(site, error) &&
            add_partitions(site, partitions, report, error) &&
            setup_run_with_text(site->owner, INIT_SHARD_GRANT, site->role, error) &&

@@ -66,7 +66,9 @@ bool site_open(Site *site, Loop *loop, const ConfigDatabase *database, Error *er
 
 void site_done(Site *site)
 {
+    target_free(site->coordinator);
     target_free(site->owner);
+    site->coordinator = NULL;
     site->owner = NULL;
 }
 
@@ -155,23 +157,45 @@ static void read_cluster(void *context, const PgRows *rows)
         pg_row_count(rows) == 1 && is_text(rows, 0, entrance->site->purpose.cluster);
 }
 
-bool site_try_coordinator(const Site *site, Loop *loop, Error *error)
+/* The columns of INIT_WHERE. */
+static void read_where(void *context, const PgRows *rows)
 {
-    char name[NAME_MAX_LENGTH + 32];
-    snprintf(name, sizeof(name), "%s, as the coordinator", site->purpose.name);
-    Target *target = target_new(loop, name, site->database->dsn, error);
-    if (target == NULL)
+    Facts *facts = context;
+    copy_text(facts->system_identifier, sizeof(facts->system_identifier), rows, 0);
+    copy_text(facts->database, sizeof(facts->database), rows, 1);
+    facts->in_recovery = pg_bool(rows, 0, 2);
+}
+
+bool site_enter(Site *site, Loop *loop, Error *error)
+{
+    snprintf(site->coordinator_name, sizeof(site->coordinator_name), "%s, as the coordinator",
+             site->purpose.name);
+    site->coordinator = target_new(loop, site->coordinator_name, site->database->dsn, error);
+    Facts there = {0};
+    if (site->coordinator == NULL ||
+        !target_ask(site->coordinator, INIT_WHERE, NULL, read_where, &there, error))
     {
         return false;
     }
+    if (!fitness_is_same_database(&there, &site->facts))
+    {
+        return target_complain(site->coordinator, error,
+                               "dsn and owner_dsn lead to different databases: %s of server %s, "
+                               "%s of server %s",
+                               there.database, there.system_identifier, site->facts.database,
+                               site->facts.system_identifier);
+    }
+    return !there.in_recovery ||
+           target_complain(site->coordinator, error,
+                           "dsn leads to a standby of the server that owner_dsn leads to");
+}
+
+bool site_try_coordinator(const Site *site, Error *error)
+{
     Entrance entrance = {.site = site};
     bool is_shard = site->shard != NULL;
-    bool answered = target_ask(target, is_shard ? INIT_READ_SESSION : INIT_READ_CLUSTER, NULL,
-                               is_shard ? read_session : read_cluster, &entrance, error);
-    if (answered && !entrance.is_right)
-    {
-        answered = target_complain(target, error, "dsn and owner_dsn lead to different databases");
-    }
-    target_free(target);
-    return answered;
+    return target_ask(site->coordinator, is_shard ? INIT_READ_SESSION : INIT_READ_CLUSTER, NULL,
+                      is_shard ? read_session : read_cluster, &entrance, error) &&
+           (entrance.is_right ||
+            target_complain(site->coordinator, error, "this is not what was set up"));
 }

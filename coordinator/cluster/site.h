@@ -21,7 +21,9 @@ typedef struct Site
     Purpose purpose;
     char role[FITNESS_NAME_MAX]; /* the coordinator's, from its dsn */
     char password[SITE_PASSWORD_MAX];
-    Target *owner; /* the owner's connection; open while init runs */
+    Target *owner;       /* connected as the owner; both are open while init runs */
+    Target *coordinator; /* connected as a coordinator, from site_enter on */
+    char coordinator_name[NAME_MAX_LENGTH + 32];
     Facts facts;
 } Site;
 
@@ -32,7 +34,11 @@ void site_done(Site *site);
 /* Looks at the database and judges whether it is fit. */
 bool site_look(Site *site, Error *error) ATTR_MUST_USE;
 
-/* Connects as a coordinator does and checks that its DSN leads to the same place. */
-bool site_try_coordinator(const Site *site, Loop *loop, Error *error) ATTR_MUST_USE;
+/* Connects as a coordinator does and checks that its DSN leads to the owner's database. Changes
+ * nothing, and needs nothing but the role. */
+bool site_enter(Site *site, Loop *loop, Error *error) ATTR_MUST_USE;
+
+/* Does what a coordinator does first with a database that is set up. After site_enter. */
+bool site_try_coordinator(const Site *site, Error *error) ATTR_MUST_USE;
 
 #endif

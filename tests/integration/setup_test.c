@@ -1,6 +1,6 @@
 /*
- * Set-up on real Postgres servers: docker/up.sh, and `girod init` with everything that it must
- * refuse. What needs no server (mistakes in the description) is in tests/unit/config_test.c.
+ * Set-up on real Postgres servers: `girod init` with everything that it must refuse. What needs no
+ * server (mistakes in the description) is in tests/unit/config_test.c.
  *
  * One cluster "demo" of two shards is up for all cases. Further clusters are made of fresh
  * databases on the server of its shard 1; a case names them by a word of its own: <word>_directory,
@@ -213,8 +213,15 @@ static void an_init_that_fails_midway_is_completed_by_the_next_one(void **state)
     expect_refusal(cluster, &plan, "schema/shard/001_tables.sql: schema \"giro\" already exists");
     assert_true(
         sql_is(plan.places[0].owner_dsn, "64", "select count(*) from giro_directory.partitions"));
+    /* No coordinator sees it before all of it stands. */
+    static const char read[] = "select from giro_directory.read_partitions()";
+    char sqlstate[6];
+    sql_state(plan.places[0].dsn, read, sqlstate);
+    assert_string_equal(sqlstate, "42501");
     sql_run(plan.places[2].owner_dsn, "drop schema giro");
     expect_ready(cluster, &plan);
+    sql_state(plan.places[0].dsn, read, sqlstate);
+    assert_string_equal(sqlstate, "");
     for (int shard = 1; shard <= SHARDS; shard++)
     {
         assert_true(sql_is(plan.places[shard].owner_dsn, "32",
@@ -248,6 +255,12 @@ static void keyspaces_of_all_kinds_are_split_as_described(void **state)
                        "select default_mode from giro_directory.keyspaces where prefix = 'c'"));
     assert_true(
         sql_is(plan.places[0].owner_dsn, "0", "select count(*) from giro_directory.check_cover()"));
+    plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"hash\"},{\"prefix\":\"c\",\"kind\":\"compound\"},"
+                     "{\"prefix\":\"r:\",\"kind\":\"range\",\"splits\":[\"r:g\"]}";
+    expect_refusal(cluster, &plan, "\"r:\" has 3 partitions, which init does not change, not 2");
+    plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"hash\"},{\"prefix\":\"c\",\"kind\":\"compound\"},"
+                     "{\"prefix\":\"r:\",\"kind\":\"range\",\"splits\":[\"r:g\",\"r:q\"]}";
+    expect_refusal(cluster, &plan, "keyspace \"r:\" is not split at \"r:q\"");
 }
 
 /* ---- rights ---------------------------------------------------------------------------------- */
@@ -338,18 +351,47 @@ static void a_coordinators_role_that_is_too_strong_is_refused(void **state)
     expect_refusal(cluster, &plan, "shard-1: the coordinator's role mighty must be neither");
 }
 
-static void the_coordinators_way_in_is_tried(void **state)
+/* Coordinators that run read the directory every few seconds, so what is wrong must not get there.
+ */
+static void a_dsn_that_leads_nowhere_or_elsewhere_is_not_published(void **state)
 {
     Cluster *cluster = *state;
+    char before[128];
+    char after[128];
+    fingerprint(cluster, before);
     Plan plan = plan_of_demo(cluster);
     replace_setting(plan.places[2].dsn, "password", "wrong");
     expect_refusal(cluster, &plan, "shard-2, as the coordinator: cannot connect");
     plan = plan_of_demo(cluster);
-    snprintf(plan.places[2].dsn, DSN_MAX, "%s", plan.places[1].dsn);
-    expect_refusal(cluster, &plan, "dsn and owner_dsn lead to different databases");
-    /* The directory took the wrong DSN over before that was found; the right one sets it right. */
+    replace_setting(plan.places[1].dsn, "port", "1");
+    expect_refusal(cluster, &plan, "shard-1, as the coordinator: cannot connect");
     plan = plan_of_demo(cluster);
-    expect_ready(cluster, &plan);
+    snprintf(plan.places[2].dsn, DSN_MAX, "%s", plan.places[1].dsn);
+    expect_refusal(cluster, &plan,
+                   "shard-2, as the coordinator: dsn and owner_dsn lead to different databases");
+    plan = plan_of_demo(cluster);
+    replace_setting(plan.places[2].dsn, "dbname", "postgres");
+    expect_refusal(cluster, &plan,
+                   "shard-2, as the coordinator: dsn and owner_dsn lead to different databases");
+    plan = plan_of_demo(cluster);
+    snprintf(plan.places[0].dsn, DSN_MAX, "%s", plan.places[1].dsn);
+    expect_refusal(cluster, &plan,
+                   "directory, as the coordinator: dsn and owner_dsn lead to different databases");
+    fingerprint(cluster, after);
+    assert_string_equal(before, after);
+}
+
+static void a_wrong_password_leaves_fresh_databases_empty(void **state)
+{
+    Cluster *cluster = *state;
+    Plan plan = plan_afresh(cluster, "typo");
+    replace_setting(plan.places[2].dsn, "password", "wrong");
+    expect_refusal(cluster, &plan, "shard-2, as the coordinator: cannot connect");
+    for (int i = 0; i <= SHARDS; i++)
+    {
+        assert_true(sql_is(plan.places[i].owner_dsn, "0",
+                           "select count(*) from pg_namespace where nspname like 'giro%%'"));
+    }
 }
 
 static void a_server_that_is_down_is_reported(void **state)
@@ -498,6 +540,9 @@ static void what_stands_cannot_be_left_out_or_contradicted(void **state)
     plan = plan_of_demo(cluster);
     plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"range\"}";
     expect_refusal(cluster, &plan, "keyspace \"\" is of kind hash, which never changes, not range");
+    plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"hash\",\"partitions\":128}";
+    expect_refusal(cluster, &plan,
+                   "keyspace \"\" has 64 partitions, which init does not change, not 128");
     plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"hash\"},{\"prefix\":\"a\",\"kind\":\"hash\"}";
     expect_refusal(cluster, &plan, "keyspace \"a\" would take ids from keyspace \"\"");
     fingerprint(cluster, after);
@@ -525,48 +570,6 @@ static void a_shard_and_a_new_address_can_be_added(void **state)
                        " where name = 'shard-2'"));
 }
 
-/* ---- up and down ----------------------------------------------------------------------------- */
-
-static void up_finds_everything_again_after_all_was_killed(void **state)
-{
-    Cluster *cluster = *state;
-    sql_run(cluster_dsn(cluster, 1), "create table public.kept as select 42 as value");
-    cluster_signal_girod(cluster, 1, SIGKILL);
-    for (int database = 0; database <= SHARDS; database++)
-    {
-        cluster_signal_postgres(cluster, database, SIGKILL);
-    }
-    cluster_up(cluster);
-    assert_int_equal(sql_integer(cluster_dsn(cluster, 1), "select value from public.kept"), 42);
-    assert_int_equal(cluster_shell(cluster, "curl -sf $GIRO_URL/readyz", NULL, 0), 0);
-    books_check(cluster);
-}
-
-static void up_leaves_alone_what_runs(void **state)
-{
-    Cluster *cluster = *state;
-    char girod[64];
-    snprintf(girod, sizeof(girod), "%s", cluster_env(cluster, "GIRO_PID"));
-    int64_t started = sql_integer(cluster_dsn(cluster, 1),
-                                  "select extract(epoch from pg_postmaster_start_time())::bigint");
-    cluster_up(cluster);
-    assert_string_equal(cluster_env(cluster, "GIRO_PID"), girod);
-    assert_int_equal(sql_integer(cluster_dsn(cluster, 1),
-                                 "select extract(epoch from pg_postmaster_start_time())::bigint"),
-                     started);
-}
-
-static void down_drains_and_up_starts_again(void **state)
-{
-    Cluster *cluster = *state;
-    pid_t girod = (pid_t)strtol(cluster_env(cluster, "GIRO_PID"), NULL, 10);
-    assert_int_equal(cluster_shell(cluster, "bash docker/down.sh", NULL, 0), 0);
-    assert_false(process_is_alive(girod));
-    assert_int_equal(processes_signal_in(cluster_env(cluster, "GIRO_SHARD_1_PGDATA"), 0), 0);
-    cluster_up(cluster);
-    assert_int_equal(cluster_shell(cluster, "curl -sf $GIRO_URL/readyz", NULL, 0), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -578,7 +581,8 @@ int main(void)
         cmocka_unit_test(an_owner_without_superuser_suffices),
         cmocka_unit_test(another_owners_schema_is_left_alone),
         cmocka_unit_test(a_coordinators_role_that_is_too_strong_is_refused),
-        cmocka_unit_test(the_coordinators_way_in_is_tried),
+        cmocka_unit_test(a_dsn_that_leads_nowhere_or_elsewhere_is_not_published),
+        cmocka_unit_test(a_wrong_password_leaves_fresh_databases_empty),
         cmocka_unit_test(a_server_that_is_down_is_reported),
         cmocka_unit_test_teardown(too_few_prepared_transactions_are_refused, put_settings_right),
         cmocka_unit_test_teardown(settings_that_lose_writes_are_refused_unless_allowed,
@@ -590,9 +594,6 @@ int main(void)
         cmocka_unit_test(another_server_in_a_shards_place_is_refused),
         cmocka_unit_test(what_stands_cannot_be_left_out_or_contradicted),
         cmocka_unit_test(a_shard_and_a_new_address_can_be_added),
-        cmocka_unit_test(up_finds_everything_again_after_all_was_killed),
-        cmocka_unit_test(up_leaves_alone_what_runs),
-        cmocka_unit_test(down_drains_and_up_starts_again),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

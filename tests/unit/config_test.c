@@ -61,6 +61,7 @@ static void reads_a_whole_description(void **state)
     assert_int_equal(config->keyspaces[0].partition_count, 1);
     assert_int_equal(config->keyspaces[1].default_mode, MODE_2PC);
     assert_int_equal(config->keyspaces[1].partition_count, CONFIG_PARTITIONS_DEFAULT);
+    assert_false(config->keyspaces[0].is_split_stated || config->keyspaces[1].is_split_stated);
     config_free(config);
 }
 
@@ -70,6 +71,7 @@ static void splits_a_hash_keyspace_into_equal_parts(void **state)
     Config *config = parse(WHOLE(SHARD_1, "{\"prefix\":\"\",\"kind\":\"hash\",\"partitions\":3}"));
     const ConfigBound *bounds = config->keyspaces[0].bounds;
     assert_int_equal(config->keyspaces[0].partition_count, 3);
+    assert_true(config->keyspaces[0].is_split_stated);
     assert_int_equal(bounds[0].length, 0);
     assert_int_equal(bounds[1].length, 8);
     assert_memory_equal(bounds[1].bytes, "\x55\x55\x55\x55\x55\x55\x55\x55", 8);
