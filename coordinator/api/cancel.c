@@ -152,12 +152,6 @@ static void fill_wish(void *context, PgParams *params)
 static void on_noted(void *context, const CallResult *result)
 {
     Cancel *cancel = context;
-    if (result->code == ERROR_SHARD_UNAVAILABLE)
-    {
-        /* The answer may be what was lost. */
-        answer_problem(cancel, ERROR_OUTCOME_UNKNOWN, result->detail);
-        return;
-    }
     if (result->code != ERROR_NONE)
     {
         answer_problem(cancel, result->code, result->detail);

@@ -81,7 +81,7 @@ static const ErrorRow rows[ERROR_COUNT] = {
         LATER("directory-unavailable", 503, 1000, "The directory does not answer"),
     [ERROR_DRAINING] = LATER("draining", 503, 1000, "The coordinator is shutting down"),
     [ERROR_OUTCOME_UNKNOWN] = {"outcome-unknown",
-                               "The outcome is not known yet; repeat with the same key", 503, true,
+                               "The outcome is not known yet; repeat the same request", 503, true,
                                1000, ERROR_EFFECT_UNKNOWN},
 
     [ERROR_INTERNAL] = {"internal", "A bug in the coordinator", 500, false, 0,
