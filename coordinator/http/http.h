@@ -11,8 +11,9 @@
  * clients are answered 408, and those whose body finds no room any more 503.
  *
  * Refused before any handler sees it, with the connection closed: repeated Idempotency-Key,
- * Authorization, Content-Length or Host headers, and Content-Length with Transfer-Encoding. Every
- * answer carries X-Request-Id.
+ * Authorization, Content-Length or Host headers, Content-Length with Transfer-Encoding, folded
+ * headers, and control characters in the request line or a header. Every answer carries
+ * X-Request-Id.
  *
  * Everything happens on the loop's thread, handlers run in the server's phase.
  */
