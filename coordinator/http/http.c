@@ -192,6 +192,8 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
     request->target = target;
     request->target_length = strlen(target);
     request->target_is_clean = head_target_is_clean(target);
+    request->path =
+        request->target_is_clean ? arena_copy(request->arena, target, strcspn(target, "?#")) : "-";
     request->uri_is_good = uri_parse(target, request->arena, &request->uri, &request->error);
     request->peer->request = request;
     return request;

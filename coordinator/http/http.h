@@ -79,6 +79,8 @@ HttpCounts http_server_counts(const HttpServer *server);
 /* ---- requests; everything lent is good until http_reply ------------------------------------- */
 
 const char *http_method(const HttpRequest *request); /* "GET", … as sent */
+/* As sent, without the query: for logs. "-" if it holds control characters. */
+const char *http_path(const HttpRequest *request);
 const Uri *http_uri(const HttpRequest *request);
 /* The nth header of that name (any case), NULL if there are fewer. */
 const char *http_header(const HttpRequest *request, const char *name, size_t nth);

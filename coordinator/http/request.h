@@ -37,6 +37,7 @@ struct HttpRequest
     const char *target; /* as sent, up to its first NUL; libmicrohttpd changes it later */
     size_t target_length;
     bool target_is_clean;
+    const char *path; /* as sent, without the query; "-" if it is not clean */
     Head head;
     Uri uri;
     bool uri_is_good;
