@@ -194,7 +194,7 @@ static void log_wish(const HttpRequest *request, const char *reason)
 {
     JsonWriter *writer = json_writer_new(ANSWER_BYTES_MAX);
     json_begin_object(writer, NULL);
-    json_put_string(writer, "request", http_request_id(request));
+    json_put_string(writer, "request_id", http_request_id(request));
     json_put_string(writer, "transfer", path_segment(request, 2));
     json_put_string(writer, "reason", reason);
     json_end_object(writer);
