@@ -51,7 +51,9 @@ typedef struct AccountCall
     char status[sizeof "frozen"]; /* "" = keep */
     FloorField floor;
     const char *metadata;
-    int64_t before; /* 0 = newest */
+    const char *id;     /* of the account that is changed or listed */
+    const char *reason; /* for the change */
+    int64_t before;     /* 0 = newest */
     int limit;
 } AccountCall;
 
@@ -171,22 +173,43 @@ static void fill_patch(void *context, PgParams *params)
     fill_floor(&call->floor, params);
 }
 
-/* Who wants what and why; the reason is escaped, so that it cannot forge a line. */
-static void log_patch(const HttpRequest *request, const char *id, const PatchBody *body)
+/* Who wanted what and why, and what came of it. The reason is escaped, so that it cannot forge a
+ * line, and last, since the end of a long line is cut off. */
+static void log_patch(const AccountCall *call, const char *outcome)
 {
     JsonWriter *writer = json_writer_new(ANSWER_BYTES_MAX);
     json_begin_object(writer, NULL);
-    json_put_string(writer, "request", http_request_id(request));
-    json_put_string(writer, "account", id);
-    json_put_string(writer, "status", body->status);
-    if (body->floor.given && !body->floor.unlimited)
-        json_put_integer(writer, "floor", body->floor.value);
-    else if (body->floor.given)
+    json_put_string(writer, "request_id", http_request_id(call->request));
+    json_put_string(writer, "account", call->id);
+    json_put_string(writer, "status", call->status[0] != '\0' ? call->status : NULL);
+    if (call->floor.given && !call->floor.unlimited)
+        json_put_integer(writer, "floor", call->floor.value);
+    else if (call->floor.given)
         json_put_null(writer, "floor");
-    json_put_string(writer, "reason", body->reason);
+    json_put_string(writer, "outcome", outcome);
+    json_put_string(writer, "reason", call->reason);
     json_end_object(writer);
     log_info("account patch %s", json_writer_text(writer, NULL));
     json_writer_free(writer);
+}
+
+static void on_patched(void *context, const CallResult *result)
+{
+    const AccountCall *call = context;
+    bool answered = result->code == ERROR_NONE;
+    log_patch(call,
+              answered ? pg_text(result->rows, 0, ACCOUNT_OUTCOME) : error_row(result->code)->name);
+    on_account(context, result);
+}
+
+static AccountCall *patch_call(HttpRequest *request, const char *id, const PatchBody *body)
+{
+    AccountCall *call = account_call(request);
+    snprintf(call->status, sizeof call->status, "%s", body->status != NULL ? body->status : "");
+    call->floor = body->floor;
+    call->id = id;
+    call->reason = arena_copy(http_arena(request), body->reason, strlen(body->reason));
+    return call;
 }
 
 void accounts_patch(Api *api, HttpRequest *request)
@@ -200,14 +223,9 @@ void accounts_patch(Api *api, HttpRequest *request)
     if (document == NULL || !fields_patch(document, &body, &fault))
         problem_send_fault(request, &fault);
     else
-    {
-        AccountCall *call = account_call(request);
-        snprintf(call->status, sizeof call->status, "%s", body.status != NULL ? body.status : "");
-        call->floor = body.floor;
-        log_patch(request, id, &body);
         call_account(api->caller, id,
-                     &(Call){STATEMENT_ACCOUNT_PATCH, fill_patch, on_account, call});
-    }
+                     &(Call){STATEMENT_ACCOUNT_PATCH, fill_patch, on_patched,
+                             patch_call(request, id, &body)});
     json_free(document);
 }
 
@@ -230,7 +248,8 @@ static void write_entry(JsonWriter *writer, const PgRows *rows, size_t row)
 
 /* The seqs of an account start at 1 and have no gaps: below the last one there is another page
  * unless it is 1. */
-static void write_entries(JsonWriter *writer, const PgRows *rows, size_t count)
+static void write_entries(JsonWriter *writer, const AccountCall *call, const PgRows *rows,
+                          size_t count)
 {
     char cursor[CURSOR_MAX + 1];
     int64_t last_seq = count > 0 ? pg_int8(rows, count - 1, ENTRY_SEQ) : 1;
@@ -240,7 +259,7 @@ static void write_entries(JsonWriter *writer, const PgRows *rows, size_t count)
         write_entry(writer, rows, row);
     json_end_array(writer);
     if (last_seq > 1)
-        cursor_write_seq(last_seq, cursor);
+        cursor_write_seq(call->id, last_seq, cursor);
     json_put_string(writer, "next_cursor", last_seq > 1 ? cursor : NULL);
     json_end_object(writer);
 }
@@ -262,7 +281,7 @@ static void on_entries(void *context, const CallResult *result)
     bool any = strcmp(outcome, "entry") == 0;
     ASSERT(any || strcmp(outcome, "none") == 0);
     JsonWriter *writer = answer_writer();
-    write_entries(writer, result->rows, any ? pg_row_count(result->rows) : 0);
+    write_entries(writer, call, result->rows, any ? pg_row_count(result->rows) : 0);
     answer_json(call->request, 200, writer, &(HttpReply){0});
 }
 
@@ -283,9 +302,10 @@ void accounts_entries(Api *api, HttpRequest *request)
     if (!path_account(request, &id))
         return;
     AccountCall *call = account_call(request);
+    call->id = id;
     const char *cursor = query_value(request, "cursor");
     if (!fields_limit(query_value(request, "limit"), &call->limit, &fault) ||
-        (cursor != NULL && !cursor_read_seq(cursor, &call->before, &fault)))
+        (cursor != NULL && !cursor_read_seq(cursor, id, &call->before, &fault)))
         problem_send_fault(request, &fault);
     else
         call_account(api->caller, id,

@@ -52,6 +52,7 @@ static const ApiRoute routes[] = {
     {"GET", "/readyz", health_ready, {"verbose"}, NULL},
     {"GET", "/version", health_version, {0}, NULL},
     {"GET", "/openapi.json", health_openapi, {0}, NULL},
+    {"GET", "/problems", health_problems, {0}, NULL},
     {"GET", "/problems/{}", health_problem, {0}, NULL},
 };
 

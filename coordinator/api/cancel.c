@@ -152,12 +152,6 @@ static void fill_wish(void *context, PgParams *params)
 static void on_noted(void *context, const CallResult *result)
 {
     Cancel *cancel = context;
-    if (result->code == ERROR_SHARD_UNAVAILABLE)
-    {
-        /* The answer may be what was lost. */
-        answer_problem(cancel, ERROR_OUTCOME_UNKNOWN, result->detail);
-        return;
-    }
     if (result->code != ERROR_NONE)
     {
         answer_problem(cancel, result->code, result->detail);
@@ -200,7 +194,7 @@ static void log_wish(const HttpRequest *request, const char *reason)
 {
     JsonWriter *writer = json_writer_new(ANSWER_BYTES_MAX);
     json_begin_object(writer, NULL);
-    json_put_string(writer, "request", http_request_id(request));
+    json_put_string(writer, "request_id", http_request_id(request));
     json_put_string(writer, "transfer", path_segment(request, 2));
     json_put_string(writer, "reason", reason);
     json_end_object(writer);

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum
+{
+    ENTRIES_PREFIX = 1 + 8,
+};
+
 static const char digits[] = "0123456789abcdef";
 
 static bool refuse(Fault *fault)
@@ -15,19 +20,35 @@ static bool refuse(Fault *fault)
     return fault_set(fault, ERROR_CURSOR_INVALID, NULL, "the cursor is not one of this list");
 }
 
-void cursor_write_seq(int64_t seq, char ret_cursor[CURSOR_MAX + 1])
+/* The letter, and a hash of the id that tells accounts apart. */
+static void write_entries_prefix(const char *id, char ret_prefix[ENTRIES_PREFIX + 1])
 {
-    snprintf(ret_cursor, CURSOR_MAX + 1, "e%" PRIx64, (uint64_t)seq);
+    Route route;
+    route_make(KEYSPACE_HASH, id, &route);
+    snprintf(ret_prefix, ENTRIES_PREFIX + 1, "e%02x%02x%02x%02x", route.bytes[0], route.bytes[1],
+             route.bytes[2], route.bytes[3]);
 }
 
-bool cursor_read_seq(const char *cursor, int64_t *ret_seq, Fault *fault)
+void cursor_write_seq(const char *id, int64_t seq, char ret_cursor[CURSOR_MAX + 1])
 {
-    size_t length = strlen(cursor);
+    char prefix[ENTRIES_PREFIX + 1];
+    write_entries_prefix(id, prefix);
+    snprintf(ret_cursor, CURSOR_MAX + 1, "%s%" PRIx64, prefix, (uint64_t)seq);
+}
+
+bool cursor_read_seq(const char *cursor, const char *id, int64_t *ret_seq, Fault *fault)
+{
+    char prefix[ENTRIES_PREFIX + 1];
+    write_entries_prefix(id, prefix);
+    if (strncmp(cursor, prefix, ENTRIES_PREFIX) != 0)
+        return refuse(fault);
+    const char *number = cursor + ENTRIES_PREFIX;
+    size_t length = strlen(number);
     uint64_t seq = 0;
-    bool sound = length >= 2 && length <= 17 && cursor[0] == 'e' && cursor[1] != '0' &&
-                 strspn(cursor + 1, digits) == length - 1;
+    bool sound =
+        length >= 1 && length <= 16 && number[0] != '0' && strspn(number, digits) == length;
     if (sound)
-        seq = strtoull(cursor + 1, NULL, 16);
+        seq = strtoull(number, NULL, 16);
     if (!sound || seq > INT64_MAX)
         return refuse(fault);
     *ret_seq = (int64_t)seq;

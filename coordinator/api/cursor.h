@@ -13,9 +13,11 @@ enum
     CURSOR_MAX = 1 + 2 * ACCOUNT_ID_MAX,
 };
 
-/* Entries of an account: the oldest seq already seen. */
-void cursor_write_seq(int64_t seq, char ret_cursor[CURSOR_MAX + 1]);
-bool cursor_read_seq(const char *cursor, int64_t *ret_seq, Fault *fault) ATTR_MUST_USE;
+/* Entries of the account with this id: the oldest seq already seen. Another account's cursor is
+ * refused. */
+void cursor_write_seq(const char *id, int64_t seq, char ret_cursor[CURSOR_MAX + 1]);
+bool cursor_read_seq(const char *cursor, const char *id, int64_t *ret_seq,
+                     Fault *fault) ATTR_MUST_USE;
 
 /* Accounts: the last id already seen. */
 void cursor_write_account(const char *id, char ret_cursor[CURSOR_MAX + 1]);

@@ -397,16 +397,47 @@ static const char *skip_blanks(const char *text)
     return text + strspn(text, " \t");
 }
 
+static size_t trimmed_length(const char *text, size_t length)
+{
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        length--;
+    return length;
+}
+
+static bool span_is(Span span, const char *word)
+{
+    return span.length == strlen(word) && strncasecmp(span.text, word, span.length) == 0;
+}
+
+/* May this parameter of a Content-Type stand with JSON? `text` ends at the next ';'. */
+static bool fits_json(const char *text, size_t length)
+{
+    static const char charset[] = "charset=";
+    size_t name = strlen(charset);
+    if (length < name || strncasecmp(text, charset, name) != 0)
+        return true;
+    Span value = {text + name, length - name};
+    if (value.length >= 2 && value.text[0] == '"' && value.text[value.length - 1] == '"')
+        value = (Span){value.text + 1, value.length - 2};
+    return span_is(value, "utf-8");
+}
+
 bool fields_is_json(const char *content_type)
 {
-    static const char json[] = "application/json";
     if (content_type == NULL)
         return false;
-    content_type = skip_blanks(content_type);
-    if (strncasecmp(content_type, json, strlen(json)) != 0)
+    const char *at = skip_blanks(content_type);
+    size_t length = strcspn(at, ";");
+    if (!span_is((Span){at, trimmed_length(at, length)}, "application/json"))
         return false;
-    content_type = skip_blanks(content_type + strlen(json));
-    return *content_type == '\0' || *content_type == ';';
+    for (at += length; *at == ';'; at += length)
+    {
+        at = skip_blanks(at + 1);
+        length = strcspn(at, ";");
+        if (!fits_json(at, trimmed_length(at, length)))
+            return false;
+    }
+    return true;
 }
 
 bool fields_key(const char *header, char ret_key[IDEMPOTENCY_KEY_MAX + 1], Fault *fault)
@@ -415,10 +446,8 @@ bool fields_key(const char *header, char ret_key[IDEMPOTENCY_KEY_MAX + 1], Fault
         return fault_set(fault, ERROR_IDEMPOTENCY_KEY_MISSING, NULL,
                          "a transfer needs an Idempotency-Key header");
     const char *text = skip_blanks(header);
-    size_t length = strlen(text);
-    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
-        length--;
-    return take_key((Span){text, length}, NULL, ret_key, fault);
+    Span span = {text, trimmed_length(text, strlen(text))};
+    return take_key(span, NULL, ret_key, fault);
 }
 
 /* Digits only, at most 9 of them. */

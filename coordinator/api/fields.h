@@ -76,7 +76,8 @@ typedef struct FailpointBody
 } FailpointBody;
 bool fields_failpoint(const Json *body, FailpointBody *ret_body, Fault *fault) ATTR_MUST_USE;
 
-/* Is the Content-Type (NULL if there is none) application/json? */
+/* Is the Content-Type (NULL if there is none) application/json? A charset other than UTF-8 is none,
+ * whatever other parameters there are. */
 bool fields_is_json(const char *content_type);
 
 /* The key of an Idempotency-Key header (NULL if there is none) without its quotes. */

@@ -77,6 +77,7 @@ void health_live(Api *api, HttpRequest *request);
 void health_ready(Api *api, HttpRequest *request);
 void health_version(Api *api, HttpRequest *request);
 void health_openapi(Api *api, HttpRequest *request);
+void health_problems(Api *api, HttpRequest *request);
 void health_problem(Api *api, HttpRequest *request);
 
 #endif

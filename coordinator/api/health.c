@@ -69,9 +69,9 @@ static void write_details(JsonWriter *writer, const Api *api)
 static bool is_verbose(const HttpRequest *request, bool *ret_verbose)
 {
     const char *value = query_value(request, "verbose");
-    *ret_verbose = value != NULL && strcmp(value, "false") != 0;
+    *ret_verbose = value != NULL && strcmp(value, "false") != 0 && strcmp(value, "0") != 0;
     return value == NULL || value[0] == '\0' || strcmp(value, "true") == 0 ||
-           strcmp(value, "false") == 0;
+           strcmp(value, "1") == 0 || strcmp(value, "false") == 0 || strcmp(value, "0") == 0;
 }
 
 void health_ready(Api *api, HttpRequest *request)
@@ -80,7 +80,8 @@ void health_ready(Api *api, HttpRequest *request)
     ErrorCode trouble = find_trouble(api);
     if (!is_verbose(request, &verbose))
     {
-        problem_send(request, ERROR_PARAMETER_INVALID, "verbose is true, false or without value");
+        problem_send(request, ERROR_PARAMETER_INVALID,
+                     "verbose is true, 1, false, 0 or without value");
         return;
     }
     if (!verbose && trouble != ERROR_NONE)
@@ -136,13 +137,33 @@ static void write_meaning(JsonWriter *writer, ErrorCode code)
 {
     const ErrorRow *row = error_row(code);
     json_begin_object(writer, NULL);
+    json_put_string(writer, "code", row->name);
     json_put_string(writer, "title", row->title);
+    json_put_string(writer, "advice", row->advice);
     json_put_integer(writer, "status", row->status);
     json_put_bool(writer, "refusal", error_is_refusal(code));
     json_put_bool(writer, "retryable", row->retryable);
-    json_put_integer(writer, "retry_after_ms", row->retry_after_ms);
+    if (row->retryable)
+        json_put_integer(writer, "retry_after_ms", row->retry_after_ms);
     json_put_string(writer, "effect", row->effect == ERROR_EFFECT_NONE ? "none" : "unknown");
     json_end_object(writer);
+}
+
+void health_problems(Api *api, HttpRequest *request)
+{
+    (void)api;
+    JsonWriter *writer = answer_writer();
+    json_begin_object(writer, NULL);
+    json_begin_array(writer, "items");
+    for (int code = 0; code < ERROR_COUNT; code++)
+    {
+        if (is_for_clients((ErrorCode)code))
+            write_meaning(writer, (ErrorCode)code);
+    }
+    json_end_array(writer);
+    json_put_null(writer, "next_cursor");
+    json_end_object(writer);
+    answer_json(request, 200, writer, &(HttpReply){0});
 }
 
 /* One code may have two meanings: account-not-found is a refusal too. */

@@ -112,6 +112,32 @@ bool problem_is_for_operators(ErrorCode code)
     return code == ERROR_INTERNAL || code == ERROR_OUTCOME_UNKNOWN || code == ERROR_SHARD_ERROR;
 }
 
+/* One line per answer that is a problem, by which a client's request_id leads to its cause: what is
+ * our fault as a warning, with its detail, and what is the client's only for debugging. */
+static void log_answer(const HttpRequest *request, const Problem *problem)
+{
+    const ErrorRow *row = error_row(problem->code);
+    bool is_ours = row->status >= 500;
+    LogLevel level = is_ours ? LOG_WARN : LOG_DEBUG;
+    if (!log_enabled(level))
+        return;
+    JsonWriter *writer = json_writer_new(PROBLEM_BYTES_MAX);
+    json_begin_object(writer, NULL);
+    json_put_string(writer, "request_id", http_request_id(request));
+    json_put_string(writer, "method", http_method(request));
+    json_put_string(writer, "path", http_path(request));
+    json_put_integer(writer, "status", row->status);
+    json_put_string(writer, "code", row->name);
+    if (problem->transfer_id != NULL)
+        json_put_string(writer, "transfer_id", problem->transfer_id);
+    if (is_ours && problem->detail != NULL && problem->detail[0] != '\0')
+        json_put_string(writer, "detail", problem->detail);
+    json_end_object(writer);
+    const char *line = json_writer_text(writer, NULL);
+    log_line(level, "answer %s", line != NULL ? line : http_request_id(request));
+    json_writer_free(writer);
+}
+
 void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *reply)
 {
     const ErrorRow *row = error_row(problem->code);
@@ -127,8 +153,7 @@ void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *repl
     reply->content_type = "application/problem+json";
     reply->body = json_writer_text(writer, &reply->body_length);
     ASSERT(reply->body != NULL);
-    if (problem_is_for_operators(problem->code))
-        log_warn("answer %s", reply->body);
+    log_answer(request, problem);
     http_reply(request, reply);
     json_writer_free(writer);
 }

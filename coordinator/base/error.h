@@ -85,6 +85,7 @@ typedef struct ErrorRow
 {
     const char *name;   /* the code of api.md: "insufficient-funds" */
     const char *title;  /* one short sentence, the same for every occurrence */
+    const char *advice; /* for the caller: what became of the money, and what to do */
     int status;         /* HTTP status */
     bool retryable;     /* may the very same request succeed later? */
     int retry_after_ms; /* suggested pause; 0 = none */

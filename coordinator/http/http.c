@@ -189,6 +189,11 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
     request->peer =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     request->arena = arena_new(HTTP_ARENA_BYTES);
+    request->target = target;
+    request->target_length = strlen(target);
+    request->target_is_clean = head_target_is_clean(target);
+    request->path =
+        request->target_is_clean ? arena_copy(request->arena, target, strcspn(target, "?#")) : "-";
     request->uri_is_good = uri_parse(target, request->arena, &request->uri, &request->error);
     request->peer->request = request;
     return request;
@@ -220,7 +225,10 @@ static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const
 {
     (void)kind;
     HttpRequest *request = context;
-    request_add_header(request, name, value != NULL ? value : "");
+    if (value == NULL)
+        value = "";
+    head_add(&request->head, name, value);
+    request_add_header(request, name, value);
     return MHD_YES;
 }
 
@@ -245,17 +253,35 @@ static bool refuse_large_body(const HttpRequest *request, Error *error)
     return error_set(error, ERROR_BODY_TOO_LARGE, "the limit is %zu bytes", request->body_max);
 }
 
+/* Takes the headers; false if the head is not what the client sent. */
+static bool read_head(HttpRequest *request, const char *version, Error *error)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    HeadLine line = {
+        .start = request->method,
+        .size = info->header_size,
+        .target = request->target,
+        .target_length = request->target_length,
+        .target_is_clean = request->target_is_clean,
+        .version = version,
+    };
+    head_start(&request->head, &line);
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, keep_header, request);
+    return head_end(&request->head, error);
+}
+
 /* All headers are here, no byte of the body is. */
-static enum MHD_Result begin_request(HttpRequest *request, const char *method)
+static enum MHD_Result begin_request(HttpRequest *request, const char *method, const char *version)
 {
     HttpServer *server = request->server;
     Error error;
     request->begun = true;
     request->method = method;
-    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, keep_header, request);
+    bool sound = read_head(request, version, &error);
     name_request(request);
     request->body_max = server->options.body_max(server->options.context, request);
-    bool sound = request_check_headers(request, &error);
+    sound = sound && request_check_headers(request, &error);
     if (sound && request_announced_length(request) > request->body_max + DISCARD_MAX)
         sound = refuse_large_body(request, &error);
     if (sound)
@@ -335,12 +361,11 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *connectio
     HttpServer *server = context;
     HttpRequest *request = *request_context;
     (void)url;
-    (void)version;
     ASSERT(request != NULL && request->connection == connection);
     if (server->stopping)
         return MHD_NO;
     if (!request->begun)
-        return begin_request(request, method);
+        return begin_request(request, method, version);
     if (*upload_length > 0)
         return take_body(request, upload, upload_length);
     if (!request->handed)

@@ -11,8 +11,9 @@
  * clients are answered 408, and those whose body finds no room any more 503.
  *
  * Refused before any handler sees it, with the connection closed: repeated Idempotency-Key,
- * Authorization, Content-Length or Host headers, and Content-Length with Transfer-Encoding. Every
- * answer carries X-Request-Id.
+ * Authorization, Content-Length or Host headers, Content-Length with Transfer-Encoding, folded
+ * headers, and control characters in the request line or a header. Every answer carries
+ * X-Request-Id.
  *
  * Everything happens on the loop's thread, handlers run in the server's phase.
  */
@@ -78,6 +79,8 @@ HttpCounts http_server_counts(const HttpServer *server);
 /* ---- requests; everything lent is good until http_reply ------------------------------------- */
 
 const char *http_method(const HttpRequest *request); /* "GET", … as sent */
+/* As sent, without the query: for logs. "-" if it holds control characters. */
+const char *http_path(const HttpRequest *request);
 const Uri *http_uri(const HttpRequest *request);
 /* The nth header of that name (any case), NULL if there are fewer. */
 const char *http_header(const HttpRequest *request, const char *name, size_t nth);

@@ -99,6 +99,11 @@ const char *http_method(const HttpRequest *request)
     return request->method;
 }
 
+const char *http_path(const HttpRequest *request)
+{
+    return request->path;
+}
+
 const Uri *http_uri(const HttpRequest *request)
 {
     return &request->uri;

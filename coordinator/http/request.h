@@ -5,6 +5,7 @@
 #ifndef GIRO_REQUEST_H
 #define GIRO_REQUEST_H
 
+#include "http/head.h"
 #include "http/http.h"
 
 #include <sys/queue.h>
@@ -33,6 +34,11 @@ struct HttpRequest
     struct MHD_Connection *connection;
     Peer *peer;
     Arena *arena;
+    const char *target; /* as sent, up to its first NUL; libmicrohttpd changes it later */
+    size_t target_length;
+    bool target_is_clean;
+    const char *path; /* as sent, without the query; "-" if it is not clean */
+    Head head;
     Uri uri;
     bool uri_is_good;
     Error error; /* why the target is refused */

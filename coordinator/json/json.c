@@ -4,8 +4,9 @@
  * The text is looked over once before jansson reads it: for its nesting and the number of its
  * values, which jansson bounds loosely or not at all, and for numbers that it would refuse
  * (integers beyond 64 bits, reals beyond double). Every number that is no 64-bit integer is
- * overwritten in place by a short real and blanks. That cannot make a wrong document right: the
- * blanks stand where a token has ended anyway.
+ * overwritten in place by a short real and blanks. That cannot make a wrong document right: only a
+ * number that fills a whole run of characters of numbers is overwritten, and where the run ends the
+ * token has ended anyway. ("--1.5" is such a run, and no number: it is left to jansson to refuse.)
  */
 #include "json/json.h"
 
@@ -79,14 +80,13 @@ static bool fits_int64(const char *number)
     return errno == 0;
 }
 
-/* Settles the number at `at` and returns where to go on. */
+/* Settles the run of characters of numbers at `at` and returns its end. */
 static char *settle_number(char *at)
 {
     bool integer;
-    const char *found = number_end(at, &integer);
-    if (found == NULL)
-        return at + 1; /* jansson will say what is wrong */
-    char *end = at + (found - at);
+    char *end = at + strspn(at, "+-.0123456789Ee");
+    if (number_end(at, &integer) != end)
+        return end; /* jansson will say what is wrong */
     if (integer && fits_int64(at))
         return end;
     memset(at, ' ', (size_t)(end - at));

@@ -26,7 +26,9 @@ static void settle_expectation(Side *side)
         protocol_ready(side->batch);
 }
 
-/* Keeps the first thing that went wrong: what follows it is only its consequence. */
+/* Keeps the first thing that went wrong: what follows it is only its consequence. Clients see it.
+ * So they learn which shard and what it said of a statement, but nothing of a connection, which
+ * would tell its address; those are in the log, under the shard's name. */
 static void keep_cause(Side *side)
 {
     Error *cause = &side->batch->cause;
@@ -34,8 +36,7 @@ static void keep_cause(Side *side)
     if (cause->code != ERROR_NONE || side->outcome == ANSWER_DONE)
         return;
     error_set(cause, outage ? ERROR_SHARD_UNAVAILABLE : ERROR_SHARD_ERROR, "shard %s: %s",
-              shard_name(side->shard),
-              side->text[0] != '\0' ? side->text : "the connection was lost");
+              shard_name(side->shard), outage ? "no connection, or it was lost" : side->text);
     memcpy(cause->sqlstate, side->sqlstate, sizeof cause->sqlstate);
 }
 

@@ -6,6 +6,12 @@
  *   waiting for a session -> waiting for the answer -> done
  *            ^                        |
  *            +--- pause <-------------+   lost, stale, moving or locked: again, while there is time
+ *            ^                        |
+ *            +--- ending the backend <+   lost, and the statement writes: first that backend goes
+ *
+ * An attempt of a statement that writes gets less than the whole time, so that there is some left
+ * to end its backend. If that is too little the caller is answered, and the ending goes on for as
+ * long again.
  *
  * A pause also follows the directory's refresh, so that a refresh that brings nothing new does not
  * turn into a tight loop. A shard that cannot be used at all is waited for only for a moment: its
@@ -24,6 +30,7 @@ enum
     PAUSE_FIRST_MS = 10,
     PAUSE_MAX_MS = 250,
     UNUSABLE_PATIENCE_MS = 1000,
+    WRITE_PERCENT = 70, /* of the deadline, for one attempt that writes */
     DETAIL_MAX = 160,
 };
 
@@ -49,7 +56,12 @@ typedef struct Running
     uint64_t pause_ms;
     uint64_t sent_at_ms;
     uint64_t answer_ms; /* how long the last answer took */
-    ErrorCode code;     /* why the last attempt failed */
+    bool answered;      /* done was called; all that is left is to end a backend */
+    bool doubtful;      /* an attempt that writes was sent, and its answer was lost */
+    Shard *forsaken_on; /* where that attempt's backend may still be at work; NULL = nowhere */
+    int forsaken_pid;   /* names the backend, with its start: a pid alone is reused */
+    int64_t forsaken_at_us;
+    ErrorCode code; /* why the last attempt failed */
     char detail[DETAIL_MAX];
 } Running;
 
@@ -89,9 +101,10 @@ static uint64_t elapsed_ms(const Running *running)
     return loop_now_ms(running->caller->loop) - running->started_at_ms;
 }
 
+/* After the answer there is as much time again to end a backend. */
 static uint64_t left_ms(const Running *running)
 {
-    uint64_t deadline_ms = running->caller->options.deadline_ms;
+    uint64_t deadline_ms = running->caller->options.deadline_ms * (running->answered ? 2 : 1);
     uint64_t elapsed = elapsed_ms(running);
     return elapsed < deadline_ms ? deadline_ms - elapsed : 0;
 }
@@ -102,17 +115,39 @@ static void note(Running *running, ErrorCode code, const char *detail)
     snprintf(running->detail, sizeof running->detail, "%s", detail);
 }
 
-static void finish(Running *running, const PgRows *rows)
+static bool writes(const Running *running)
 {
-    Caller *caller = running->caller;
+    return statement_row(running->call.statement)->kind != STATEMENT_IS_READ;
+}
+
+static void tell(Running *running, const PgRows *rows)
+{
+    bool failed = running->code != ERROR_NONE;
     CallResult result = {
-        .code = running->code,
+        .code = failed && running->doubtful ? ERROR_OUTCOME_UNKNOWN : running->code,
         .detail = running->detail,
         .rows = rows,
         .location = is_routed(running) ? &running->location : NULL,
     };
-    caller->count--;
+    running->answered = true;
     running->call.done(running->call.context, &result);
+}
+
+/* The answer; then the end, unless there is a backend left to be ended. */
+static void finish(Running *running, const PgRows *rows)
+{
+    Caller *caller = running->caller;
+    if (!running->answered)
+    {
+        tell(running, rows);
+        if (running->forsaken_on != NULL)
+        {
+            running->pause_ms = PAUSE_FIRST_MS;
+            loop_timer_start(running->timer, running->pause_ms);
+            return;
+        }
+    }
+    caller->count--;
     loop_timer_free(running->timer);
     loop_defer_free(caller->loop, running);
 }
@@ -211,33 +246,97 @@ static void settle_rows(Running *running, const PgRows *rows)
     directory_refresh(running->caller->directory, left_ms(running), on_refreshed, running);
 }
 
-static void on_answer(void *context, const PgAnswer *answers, size_t count,
-                      PgTransaction transaction)
+/* The statement may have been executed, or may yet be. */
+static void forsake(Running *running)
 {
-    Running *running = context;
-    (void)transaction;
-    ASSERT(count > 0);
+    running->doubtful = true;
+    running->forsaken_on = running->location.shard;
+    running->forsaken_pid = session_backend_pid(running->session);
+    running->forsaken_at_us = session_backend_start_us(running->session);
+}
+
+static void settle_loss(Running *running, const PgAnswer *answer)
+{
+    note(running, ERROR_SHARD_UNAVAILABLE, "the connection to the shard was lost");
+    if (left_ms(running) == 0)
+        shard_suspect(running->location.shard, "a statement got no answer in time");
+    if (answer->kind == PG_LOST && writes(running))
+        forsake(running);
+    pause_or_fail(running);
+}
+
+/* Done, but not confirmed by a standby: the commit may vanish in a failover. Again, since a repeat
+ * waits for the standby too. */
+static void settle_unconfirmed(Running *running)
+{
+    running->doubtful = true;
+    note(running, ERROR_SHARD_UNAVAILABLE, "the shard could not confirm its commit");
+    pause_or_fail(running);
+}
+
+static void settle(Running *running, const PgAnswer *answer)
+{
     running->answer_ms = loop_now_ms(running->caller->loop) - running->sent_at_ms;
-    const PgAnswer *answer = &answers[count - 1];
     switch (answer->kind)
     {
     case PG_DONE:
-        settle_rows(running, answer->rows);
+        if (answer->warned && writes(running))
+            settle_unconfirmed(running);
+        else
+            settle_rows(running, answer->rows);
         break;
     case PG_ERROR:
         settle_error(running, answer);
         break;
     case PG_SKIPPED:
     case PG_LOST:
-        note(running, ERROR_SHARD_UNAVAILABLE, "the connection to the shard was lost");
-        if (left_ms(running) == 0)
-            shard_suspect(running->location.shard, "a statement got no answer in time");
-        pause_or_fail(running);
+        settle_loss(running, answer);
         break;
     }
+}
+
+/* Is the forsaken backend gone? A false answer has told it to go. */
+static void settle_ending(Running *running, const PgAnswer *answer)
+{
+    if (answer->kind == PG_DONE && pg_bool(answer->rows, 0, 0))
+    {
+        running->forsaken_on = NULL;
+        running->pause_ms = PAUSE_FIRST_MS;
+    }
+    pause_or_fail(running);
+}
+
+static void on_answer(void *context, const PgAnswer *answers, size_t count,
+                      PgTransaction transaction)
+{
+    Running *running = context;
     Session *session = running->session;
+    (void)transaction;
+    ASSERT(count > 0);
+    if (running->forsaken_on != NULL)
+        settle_ending(running, &answers[count - 1]);
+    else
+        settle(running, &answers[count - 1]);
     running->session = NULL;
     session_release(session);
+}
+
+static void send_ending(Running *running)
+{
+    PgParams *params = running->caller->params;
+    pg_params_reset(params);
+    pg_params_int4(params, running->forsaken_pid);
+    pg_params_timestamp_us(params, running->forsaken_at_us);
+    session_begin(running->session);
+    session_add(running->session, STATEMENT_END_SESSION, params);
+    session_send(running->session, left_ms(running), on_answer, running);
+}
+
+static uint64_t attempt_ms(const Running *running)
+{
+    uint64_t left = left_ms(running);
+    uint64_t most = running->caller->options.deadline_ms * WRITE_PERCENT / 100;
+    return writes(running) && left > most ? most : left;
 }
 
 static void send(Running *running)
@@ -257,7 +356,7 @@ static void send(Running *running)
     session_begin(running->session);
     session_add(running->session, running->call.statement, params);
     running->sent_at_ms = loop_now_ms(running->caller->loop);
-    session_send(running->session, left_ms(running), on_answer, running);
+    session_send(running->session, attempt_ms(running), on_answer, running);
 }
 
 static void on_granted(ShardWaiter *waiter, Session *session)
@@ -266,7 +365,10 @@ static void on_granted(ShardWaiter *waiter, Session *session)
     if (session != NULL)
     {
         running->session = session;
-        send(running);
+        if (running->forsaken_on != NULL)
+            send_ending(running);
+        else
+            send(running);
         return;
     }
     char detail[DETAIL_MAX];
@@ -275,7 +377,7 @@ static void on_granted(ShardWaiter *waiter, Session *session)
     snprintf(detail, sizeof detail, "shard %s: %s", shard_name(shard),
              shard_is_usable(shard) ? "no session became free in time" : "does not answer");
     note(running, ERROR_SHARD_UNAVAILABLE, detail);
-    if (elapsed_ms(running) >= UNUSABLE_PATIENCE_MS)
+    if (running->forsaken_on == NULL && elapsed_ms(running) >= UNUSABLE_PATIENCE_MS)
         finish(running, NULL);
     else
         pause_or_fail(running);
@@ -283,13 +385,16 @@ static void on_granted(ShardWaiter *waiter, Session *session)
 
 static void attempt(Running *running)
 {
-    if (running->code == ERROR_OVERLOADED)
+    bool is_over = running->answered && running->forsaken_on == NULL;
+    if (is_over || running->code == ERROR_OVERLOADED)
         finish(running, NULL);
+    else if (left_ms(running) == 0)
+        fail(running, ERROR_SHARD_UNAVAILABLE, "no answer in time");
+    else if (running->forsaken_on != NULL)
+        shard_acquire(running->forsaken_on, &running->waiter, SESSION_SETTLE, left_ms(running));
     else if (is_routed(running) &&
              !directory_locate(running->caller->directory, running->account_id, &running->location))
         fail(running, ERROR_DIRECTORY_UNAVAILABLE, "no routing is known yet");
-    else if (left_ms(running) == 0)
-        fail(running, ERROR_SHARD_UNAVAILABLE, "no answer in time");
     else
         shard_acquire(running->location.shard, &running->waiter, SESSION_TRAFFIC, left_ms(running));
 }

@@ -5,10 +5,24 @@
  * or a partition on the move leads to trying again, with a fresh look at the directory and short
  * pauses, until the deadline; the caller sees rows or one error code, never a stage.
  *
- * An error code is ERROR_SHARD_UNAVAILABLE (no session, or it was lost), ERROR_PARTITION_MOVING
- * (the shard or the route did not settle in time), ERROR_ACCOUNT_BUSY (a row stayed locked),
- * ERROR_OVERLOADED (too many calls at once), ERROR_DIRECTORY_UNAVAILABLE (no routing is known yet)
- * or ERROR_SHARD_ERROR (the shard failed at the statement itself).
+ * A statement that writes and whose answer is lost may still be executed, by a backend that does
+ * not know that its client is gone. Therefore
+ *   1. that backend is ended, and only when it is gone is the statement sent again: of one call at
+ *      most one attempt is alive, and no earlier one acts after the answer to a later one. So an
+ *      answered change is never undone by an abandoned attempt of its own call, and a call that is
+ *      answered with rows has nothing left behind that could act after a newer call's change;
+ *   2. whatever goes wrong from then on, the code is ERROR_OUTCOME_UNKNOWN: an attempt may have
+ *      committed before its backend ended, or, when the deadline passed first, may commit later.
+ *      Even then the backend is told to go, as soon as the shard can be reached within another
+ *      deadline. It goes before it reads another message or runs another statement of a function,
+ *      so that only a statement that holds the account's row already can still commit; a newer
+ *      change of the account waits for that row.
+ *
+ * Another error code is ERROR_SHARD_UNAVAILABLE (no session, or it was lost),
+ * ERROR_PARTITION_MOVING (the shard or the route did not settle in time), ERROR_ACCOUNT_BUSY (a row
+ * stayed locked), ERROR_OVERLOADED (too many calls at once), ERROR_DIRECTORY_UNAVAILABLE (no
+ * routing is known yet) or ERROR_SHARD_ERROR (the shard failed at the statement itself). With these
+ * nothing was changed.
  */
 #ifndef GIRO_CALL_H
 #define GIRO_CALL_H
@@ -46,7 +60,8 @@ typedef struct Call
 Caller *caller_new(Loop *loop, Directory *directory, const CallerOptions *options);
 /* Nothing may be under way. Accepts NULL. */
 void caller_free(Caller *caller);
-size_t caller_count(const Caller *caller); /* calls under way */
+/* Calls under way, those included that are answered but still end a backend. */
+size_t caller_count(const Caller *caller);
 
 /* On the shard that owns the account. The statement's first column is an outcome of its fence. The
  * id must be valid; it is copied. */

@@ -271,7 +271,7 @@ void session_add(Session *session, Statement statement, const PgParams *params)
 {
     const StatementRow *row = statement_row(statement);
     ASSERT(row->kind != STATEMENT_IS_GID && row->kind != STATEMENT_IS_DIRECTORY);
-    if (row->kind == STATEMENT_IS_CALL)
+    if (statement_is_limited(statement))
         add_limit(session);
     session->messages++;
     if (statement_is_prepared(statement))

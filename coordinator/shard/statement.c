@@ -24,7 +24,7 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_LOCK] = {"lock", STATEMENT_IS_CALL,
                         "select * from giro.lock($1::int[], $2::bigint[], $3::text[],"
                         " $4::bytea[], $5::int[])"},
-    [STATEMENT_WAIT_FOR] = {"wait_for", STATEMENT_IS_CALL, "select giro.wait_for($1::text)"},
+    [STATEMENT_WAIT_FOR] = {"wait_for", STATEMENT_IS_READ, "select giro.wait_for($1::text)"},
     [STATEMENT_APPLY] = {"apply", STATEMENT_IS_CALL,
                          "select giro.apply($1::uuid, $2::text, $3::text, $4::text, $5::text,"
                          " $6::text, $7::int, $8::text[], $9::bigint[], $10::bigint[],"
@@ -39,19 +39,19 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_VERDICT] = {"verdict", STATEMENT_IS_CALL,
                            "select giro.verdict($1::uuid, $2::text, $3::text, $4::text,"
                            " $5::text)"},
-    [STATEMENT_LEG_EXISTS] = {"leg_exists", STATEMENT_IS_CALL, "select giro.leg_exists($1::uuid)"},
-    [STATEMENT_PREPARED_EXISTS] = {"prepared_exists", STATEMENT_IS_CALL,
+    [STATEMENT_LEG_EXISTS] = {"leg_exists", STATEMENT_IS_READ, "select giro.leg_exists($1::uuid)"},
+    [STATEMENT_PREPARED_EXISTS] = {"prepared_exists", STATEMENT_IS_READ,
                                    "select giro.prepared_exists($1::text)"},
     [STATEMENT_END_SESSION] = {"end_session", STATEMENT_IS_CALL,
                                "select giro.end_session($1::int, $2::timestamptz)"},
     [STATEMENT_MISSING_LEG] = {"missing_leg", STATEMENT_IS_CALL,
                                "select giro.missing_leg($1::uuid, $2::text)"},
-    [STATEMENT_LEGS_IN_DOUBT] = {"legs_in_doubt", STATEMENT_IS_CALL,
+    [STATEMENT_LEGS_IN_DOUBT] = {"legs_in_doubt", STATEMENT_IS_READ,
                                  "select * from giro.legs_in_doubt($1::text, $2::text,"
                                  " $3::bigint, $4::int)"},
-    [STATEMENT_TRANSFERS_BY_ID] = {"transfers_by_id", STATEMENT_IS_CALL,
+    [STATEMENT_TRANSFERS_BY_ID] = {"transfers_by_id", STATEMENT_IS_READ,
                                    "select * from giro.transfers_by_id($1::uuid[])"},
-    [STATEMENT_RECEIPTS_BY_ID] = {"receipts_by_id", STATEMENT_IS_CALL,
+    [STATEMENT_RECEIPTS_BY_ID] = {"receipts_by_id", STATEMENT_IS_READ,
                                   "select * from giro.receipts_by_id($1::uuid[])"},
     [STATEMENT_RECEIVE] = {"receive", STATEMENT_IS_CALL,
                            "select giro.receive($1::uuid, $2::uuid[], $3::text[], $4::bytea[],"
@@ -69,24 +69,24 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_GIVE_UP] = {"give_up", STATEMENT_IS_CALL,
                            "select * from giro.give_up($1::int, $2::bigint, $3::text,"
                            " $4::bytea, $5::uuid, $6::text)"},
-    [STATEMENT_STEPS_HOME] = {"steps_home", STATEMENT_IS_CALL,
+    [STATEMENT_STEPS_HOME] = {"steps_home", STATEMENT_IS_READ,
                               "select * from giro.steps_home($1::uuid)"},
-    [STATEMENT_STEPS_REMOTE] = {"steps_remote", STATEMENT_IS_CALL,
+    [STATEMENT_STEPS_REMOTE] = {"steps_remote", STATEMENT_IS_READ,
                                 "select * from giro.steps_remote($1::uuid, $2::uuid)"},
     [STATEMENT_ACCOUNT_CREATE] = {"account_create", STATEMENT_IS_CALL,
                                   "select * from giro.account_create($1::int, $2::bigint,"
                                   " $3::text, $4::bytea, $5::text, $6::bigint, $7::boolean,"
                                   " $8::text)"},
-    [STATEMENT_ACCOUNT_GET] = {"account_get", STATEMENT_IS_CALL,
+    [STATEMENT_ACCOUNT_GET] = {"account_get", STATEMENT_IS_READ,
                                "select * from giro.account_get($1::int, $2::bigint, $3::text,"
                                " $4::bytea)"},
     [STATEMENT_ACCOUNT_PATCH] = {"account_patch", STATEMENT_IS_CALL,
                                  "select * from giro.account_patch($1::int, $2::bigint,"
                                  " $3::text, $4::bytea, $5::text, $6::bigint, $7::boolean)"},
-    [STATEMENT_ACCOUNT_ENTRIES] = {"account_entries", STATEMENT_IS_CALL,
+    [STATEMENT_ACCOUNT_ENTRIES] = {"account_entries", STATEMENT_IS_READ,
                                    "select * from giro.account_entries($1::int, $2::bigint,"
                                    " $3::text, $4::bytea, $5::bigint, $6::int)"},
-    [STATEMENT_ACCOUNT_LIST] = {"account_list", STATEMENT_IS_CALL,
+    [STATEMENT_ACCOUNT_LIST] = {"account_list", STATEMENT_IS_READ,
                                 "select * from giro.account_list($1::text, $2::text, $3::int)"},
 
     [STATEMENT_BEGIN_SNAPSHOT] = {"begin_snapshot", STATEMENT_IS_DIRECTORY,
@@ -109,6 +109,12 @@ const StatementRow *statement_row(Statement statement)
 
 bool statement_is_prepared(Statement statement)
 {
+    return statement_is_limited(statement) ||
+           statement_row(statement)->kind == STATEMENT_IS_PREPARED;
+}
+
+bool statement_is_limited(Statement statement)
+{
     StatementKind kind = statement_row(statement)->kind;
-    return kind == STATEMENT_IS_CALL || kind == STATEMENT_IS_PREPARED;
+    return kind == STATEMENT_IS_CALL || kind == STATEMENT_IS_READ;
 }

@@ -78,6 +78,7 @@ typedef enum StatementKind
 {
     STATEMENT_IS_PLAIN,     /* sent as it is */
     STATEMENT_IS_CALL,      /* prepared in every shard session; limited by statement_timeout */
+    STATEMENT_IS_READ,      /* the same; changes nothing, so that it may be given up at any time */
     STATEMENT_IS_PREPARED,  /* prepared in every shard session; not limited */
     STATEMENT_IS_GID,       /* sql is a prefix; a quoted gid is appended */
     STATEMENT_IS_DIRECTORY, /* sent as it is, to the directory only */
@@ -94,5 +95,7 @@ const StatementRow *statement_row(Statement statement);
 
 /* Is it prepared at the start of every shard session? */
 bool statement_is_prepared(Statement statement);
+/* Does statement_timeout bound it? */
+bool statement_is_limited(Statement statement);
 
 #endif

@@ -6,6 +6,7 @@
 #include "processes.h"
 #include "sql.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -280,6 +281,43 @@ static void an_account_that_stays_locked_is_429_and_its_shard_stays_usable(void 
     expect_change(a, "\"status\":\"frozen\"", 200, NULL);
 }
 
+static void expect_status(const char *account, const char *status)
+{
+    Response response;
+    get(account, &response);
+    response_expect(&response, 200, NULL);
+    assert_string_equal(response_string(&response, "status"), status);
+    response_done(&response);
+}
+
+/* Signals the coordinator's sessions on a shard, all that it has there now. */
+static void signal_sessions(SqlRows *rows, int signal_number)
+{
+    for (size_t i = 0; i < sql_row_count(rows); i++)
+        kill((pid_t)sql_field_integer(rows, i, 0), signal_number);
+}
+
+/* The statement waits in the socket of a backend that is stopped. The answer does not deny it, and
+ * when the backend goes on it does not act. */
+static void a_change_sent_to_a_stopped_session_is_unknown_and_never_acts_late(void **state)
+{
+    AccountName a;
+    (void)state;
+    bank_open(client, 2, 0, a);
+    SqlRows *rows = sql_rows(cluster_dsn(cluster, 2),
+                             "select pid from pg_stat_activity where application_name = 'girod' "
+                             "and backend_type = 'client backend' and state = 'idle'");
+    assert_true(sql_row_count(rows) > 0);
+    signal_sessions(rows, SIGSTOP);
+    expect_change(a, "\"status\":\"frozen\"", 503, "outcome-unknown");
+    signal_sessions(rows, SIGCONT);
+    expect_change(a, "\"floor\":-7", 200, NULL);
+    processes_pause_ms(500);
+    expect_status(a, "open");
+    expect_change(a, "\"status\":\"frozen\"", 200, NULL);
+    sql_rows_free(rows);
+}
+
 /* Until there is an audit, the log says who changed what and why; no reason can forge a line. */
 static void a_change_is_logged_with_its_reason(void **state)
 {
@@ -300,8 +338,9 @@ static void a_change_is_logged_with_its_reason(void **state)
     response_expect(&response, 200, NULL);
     response_done(&response);
     snprintf(command, sizeof command,
-             "grep -F '\"account\":\"%s\"' \"$GIRO_LOG\" | grep -F '\"request\":\"audit-me\"' | "
-             "grep -F '\"floor\":null' | grep -qF '\"reason\":\"two\\nlines of it\"'",
+             "grep -F '\"account\":\"%s\"' \"$GIRO_LOG\" | grep -F '\"request_id\":\"audit-me\"' | "
+             "grep -F '\"floor\":null' | grep -F '\"outcome\":\"changed\"' | "
+             "grep -qF '\"reason\":\"two\\nlines of it\"'",
              a);
     assert_int_equal(cluster_shell(cluster, command, NULL, 0), 0);
 }
@@ -316,6 +355,7 @@ int main(void)
         with_books(a_change_needs_a_reason_and_something_to_change),
         with_books(a_locked_account_is_waited_for_and_still_readable),
         with_books(an_account_that_stays_locked_is_429_and_its_shard_stays_usable),
+        with_books(a_change_sent_to_a_stopped_session_is_unknown_and_never_acts_late),
         with_books(a_change_is_logged_with_its_reason),
     };
     return cmocka_run_group_tests_name("changes", tests, start, fixture_stop);

@@ -121,6 +121,17 @@ static void a_shard_in_trouble_is_told(void **state)
     }
 }
 
+static void a_change_in_doubt_is_told_as_unknown(void **state)
+{
+    World *world = *state;
+    world->calls->by_account.code = ERROR_OUTCOME_UNKNOWN;
+    call(world, "PATCH /v1/accounts/alice", JSON_TYPE,
+         "{\"reason\":\"asked by the owner\",\"status\":\"frozen\"}");
+    expect_problem(world, 503, "outcome-unknown");
+    call(world, "POST /v1/accounts", JSON_TYPE, "{\"id\":\"alice\",\"currency\":\"EUR\"}");
+    expect_problem(world, 503, "outcome-unknown");
+}
+
 static void add_entry(FakeRows *rows, int64_t seq)
 {
     fake_text(rows, "entry");
@@ -164,6 +175,10 @@ static void entries_come_in_pages(void **state)
     char target[128];
     snprintf(target, sizeof target, "/v1/accounts/alice/entries?cursor=%s",
              text_field(world, "next_cursor"));
+    char others[128];
+    snprintf(others, sizeof others, "/v1/accounts/bob/entries?cursor=%s", strchr(target, '=') + 1);
+    get(world, others);
+    expect_problem(world, 400, "cursor-invalid");
     world->calls->by_account.rows = fake_lend(last);
     get(world, target);
     expect(world, 200);
@@ -196,6 +211,7 @@ int main(void)
         API_TEST(accounts_can_be_changed_with_a_reason),
         API_TEST(ids_that_are_none_are_422),
         API_TEST(a_shard_in_trouble_is_told),
+        API_TEST(a_change_in_doubt_is_told_as_unknown),
         API_TEST(entries_come_in_pages),
         API_TEST(lists_of_entries_may_be_empty_or_of_no_account),
     };

@@ -89,7 +89,12 @@ static void one_dead_shard_does_not_unready(void **state)
     fake_unload_directory();
     get(world, "/readyz?verbose=false");
     expect_problem(world, 503, "directory-unavailable");
+    get(world, "/readyz?verbose=0");
+    expect_problem(world, 503, "directory-unavailable");
     get(world, "/readyz?verbose=1");
+    expect(world, 503);
+    assert_string_equal(text_field(world, "status"), "directory-unavailable");
+    get(world, "/readyz?verbose=2");
     expect_problem(world, 400, "parameter-invalid");
     get(world, "/livez");
     expect(world, 200);
@@ -107,6 +112,26 @@ static void every_code_explains_itself(void **state)
         expect(world, 200);
         size_t meanings = json_array_length(json_field(world->json, "meanings"));
         assert_int_equal(meanings, strcmp(name, "account-not-found") == 0 ? 2 : 1);
+    }
+}
+
+static void all_codes_are_listed_with_advice(void **state)
+{
+    World *world = *state;
+    get(world, "/problems");
+    expect(world, 200);
+    const Json *items = json_field(world->json, "items");
+    assert_int_equal(json_array_length(items), ERROR_CONFIG - ERROR_NONE - 1);
+    for (size_t i = 0; i < json_array_length(items); i++)
+    {
+        const Json *item = json_array_at(items, i);
+        const char *advice = json_as_string(json_field(item, "advice"));
+        bool retryable = json_as_bool(json_field(item, "retryable"));
+        bool is_refusal = json_as_bool(json_field(item, "refusal"));
+        assert_true(strlen(advice) > 20 && advice[strlen(advice) - 1] == '.');
+        assert_int_equal(json_field(item, "retry_after_ms") != NULL, retryable);
+        if (is_refusal && strstr(advice, "new key") == NULL)
+            fail_msg("%s", advice);
     }
 }
 
@@ -169,7 +194,7 @@ static void the_description_and_the_routes_agree(void **state)
         paths++;
     }
     json_free(description);
-    assert_int_equal(paths, 14);
+    assert_int_equal(paths, 15);
 }
 
 static void failpoints_are_armed_and_cleared(void **state)
@@ -235,6 +260,7 @@ int main(void)
         API_TEST(head_is_get_without_the_body),
         API_TEST(one_dead_shard_does_not_unready),
         API_TEST(every_code_explains_itself),
+        API_TEST(all_codes_are_listed_with_advice),
         API_TEST(version_and_description_are_served),
         API_TEST(the_description_and_the_routes_agree),
         API_TEST(failpoints_are_armed_and_cleared),

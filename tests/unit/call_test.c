@@ -27,6 +27,7 @@ typedef struct Line
     const char *sqlstate;
     const char *outcome; /* first column of the only row; NULL: no row */
     uint64_t takes_ms;   /* until the answer; beyond the deadline it is lost */
+    bool warned;
 } Line;
 
 struct Shard
@@ -52,14 +53,18 @@ static struct
     Shard shard;
     Session session;
     bool loaded;
+    Statement statement;     /* that is called */
+    char sent[256];          /* names of the statements, each with a blank */
     Line script[SCRIPT_MAX]; /* the last line is repeated */
     size_t line_count;
     size_t attempts;
     size_t refreshes;
     size_t suspected;
     size_t fills;
+    uint64_t pauses_ms; /* before a session is refused */
     LoopTimer *timer;
     ShardWaiter *waiter;
+    SessionPurpose purpose; /* of what is acquired */
     PgGroupDone answered;
     bool overdue;
     void *answered_context;
@@ -121,10 +126,10 @@ void shard_suspect(Shard *shard, const char *why)
 void shard_acquire(Shard *shard, ShardWaiter *waiter, SessionPurpose purpose, uint64_t deadline_ms)
 {
     assert_ptr_equal(shard, &world.shard);
-    assert_int_equal(purpose, SESSION_TRAFFIC);
-    assert_true(deadline_ms > 0 && deadline_ms <= DEADLINE_MS);
+    world.purpose = purpose;
+    assert_true(deadline_ms > 0 && deadline_ms <= 2 * DEADLINE_MS);
     world.waiter = waiter;
-    loop_timer_start(world.timer, 0);
+    loop_timer_start(world.timer, current_line()->refused ? world.pauses_ms : 0);
 }
 
 void session_release(Session *session)
@@ -141,12 +146,31 @@ void session_begin(Session *session)
 void session_add(Session *session, Statement statement, const PgParams *params)
 {
     assert_true(session->held && params != NULL);
-    assert_int_equal(statement, STATEMENT_ACCOUNT_GET);
+    size_t used = strlen(world.sent);
+    bool ending = statement == STATEMENT_END_SESSION;
+    assert_true(ending || statement == world.statement);
+    assert_int_equal(world.purpose, ending ? SESSION_SETTLE : SESSION_TRAFFIC);
+    snprintf(world.sent + used, sizeof world.sent - used, "%s ", statement_row(statement)->name);
+}
+
+int session_backend_pid(const Session *session)
+{
+    assert_true(session->held);
+    return 4711;
+}
+
+int64_t session_backend_start_us(const Session *session)
+{
+    assert_true(session->held);
+    return 1;
 }
 
 void session_send(Session *session, uint64_t deadline_ms, PgGroupDone done, void *context)
 {
-    assert_true(session->held && deadline_ms <= DEADLINE_MS);
+    bool is_write = statement_row(world.statement)->kind == STATEMENT_IS_CALL;
+    assert_true(session->held && deadline_ms <= 2 * DEADLINE_MS);
+    if (is_write && world.purpose == SESSION_TRAFFIC)
+        assert_true(deadline_ms < DEADLINE_MS * 3 / 4); /* there is time left to end its backend */
     world.answered = done;
     world.answered_context = context;
     uint64_t takes_ms = current_line()->takes_ms;
@@ -163,6 +187,12 @@ const char *pg_text(const PgRows *rows, size_t row, size_t column)
 {
     assert_true(row == 0 && column == 0);
     return rows->outcome;
+}
+
+bool pg_bool(const PgRows *rows, size_t row, size_t column)
+{
+    assert_true(row == 0 && column == 0);
+    return strcmp(rows->outcome, "gone") == 0;
 }
 
 /* ---- the script runs ------------------------------------------------------------------------ */
@@ -183,7 +213,8 @@ static void answer(void)
 {
     const Line *line = current_line();
     PgRows rows = {line->outcome};
-    PgAnswer answers[1] = {{.kind = line->kind, .rows = line->kind == PG_DONE ? &rows : NULL}};
+    PgAnswer answers[1] = {
+        {.kind = line->kind, .warned = line->warned, .rows = line->kind == PG_DONE ? &rows : NULL}};
     PgGroupDone answered = world.answered;
     if (world.overdue)
         answers[0].kind = PG_LOST;
@@ -218,6 +249,7 @@ static int set_up(void **state)
     world.timer = loop_timer_new(world.loop, on_timer, NULL);
     world.shard.name = "s1";
     world.loaded = true;
+    world.statement = STATEMENT_ACCOUNT_GET;
     CallerOptions options = {.calls_max = 2, .deadline_ms = DEADLINE_MS, .parameter_bytes = 1024};
     world.caller = caller_new(world.loop, NULL, &options);
     return 0;
@@ -251,7 +283,7 @@ static void on_done(void *context, const CallResult *result)
 
 static void run(bool routed, const Line *lines, size_t count)
 {
-    Call call = {STATEMENT_ACCOUNT_GET, fill, on_done, &world};
+    Call call = {world.statement, fill, on_done, &world};
     memcpy(world.script, lines, count * sizeof *lines);
     world.line_count = count;
     if (routed)
@@ -260,6 +292,9 @@ static void run(bool routed, const Line *lines, size_t count)
         call_shard(world.caller, &world.shard, &call);
     assert_false(world.done); /* never from inside */
     assert_true(loop_run_until(world.loop, &world.done, 2 * DEADLINE_MS));
+    bool never = false;
+    for (int i = 0; i < 2 * DEADLINE_MS / 10 && caller_count(world.caller) > 0; i++)
+        assert_false(loop_run_until(world.loop, &never, 10));
     assert_int_equal(caller_count(world.caller), 0);
 }
 
@@ -275,6 +310,15 @@ static const Line stale = {.kind = PG_DONE, .outcome = "stale_route"};
 static const Line moving = {.kind = PG_DONE, .outcome = "partition_moving"};
 static const Line lost = {.kind = PG_LOST};
 static const Line refused = {.refused = true};
+static const Line changed = {.kind = PG_DONE, .outcome = "changed"};
+static const Line told = {.kind = PG_DONE, .outcome = "told"}; /* to go, but not gone yet */
+static const Line gone = {.kind = PG_DONE, .outcome = "gone"};
+
+static void run_write(const Line *lines, size_t count)
+{
+    world.statement = STATEMENT_ACCOUNT_PATCH;
+    run(true, lines, count);
+}
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
@@ -393,6 +437,99 @@ static void without_routing_there_is_no_call(void **state)
     expect(ERROR_DIRECTORY_UNAVAILABLE, 0);
 }
 
+static void a_lost_write_is_sent_again_only_when_its_backend_is_gone(void **state)
+{
+    (void)state;
+    run_write((Line[]){lost, told, told, gone, changed}, 5);
+    expect(ERROR_NONE, 5);
+    assert_string_equal(world.sent,
+                        "account_patch end_session end_session end_session account_patch ");
+}
+
+static void every_lost_write_has_its_backend_ended(void **state)
+{
+    (void)state;
+    run_write((Line[]){lost, gone, lost, lost, gone, changed}, 6);
+    expect(ERROR_NONE, 6);
+    assert_string_equal(world.sent, "account_patch end_session account_patch end_session "
+                                    "end_session account_patch ");
+}
+
+static void a_lost_write_whose_backend_stays_is_unknown(void **state)
+{
+    (void)state;
+    run_write((Line[]){lost, told}, 2);
+    assert_int_equal(world.result.code, ERROR_OUTCOME_UNKNOWN);
+    assert_int_equal(strncmp(world.sent, "account_patch end_session end_session ", 38), 0);
+    assert_null(strstr(world.sent + 1, "account_patch"));
+}
+
+static void the_ending_of_a_backend_outlasts_the_answer(void **state)
+{
+    Line lines[SCRIPT_MAX] = {lost};
+    (void)state;
+    for (size_t i = 1; i < SCRIPT_MAX - 1; i++)
+        lines[i] = refused;
+    lines[SCRIPT_MAX - 1] = gone;
+    world.pauses_ms = DEADLINE_MS / 4; /* of what is waited for in vain */
+    run_write(lines, SCRIPT_MAX);
+    expect(ERROR_OUTCOME_UNKNOWN, SCRIPT_MAX);
+    assert_string_equal(world.sent, "account_patch end_session ");
+}
+
+static void whatever_fails_after_a_lost_write_is_unknown(void **state)
+{
+    const Line failures[] = {refused,
+                             moving,
+                             lost,
+                             {.kind = PG_SKIPPED},
+                             {.kind = PG_ERROR, .sqlstate = "55P03"},
+                             {.kind = PG_ERROR, .sqlstate = "42501"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(failures); i++)
+    {
+        run_write((Line[]){lost, gone, failures[i]}, 3);
+        assert_int_equal(world.result.code, ERROR_OUTCOME_UNKNOWN);
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+static void a_write_that_was_never_executed_is_not_unknown(void **state)
+{
+    static const struct
+    {
+        Line line;
+        ErrorCode code;
+    } cases[] = {
+        {{.refused = true}, ERROR_SHARD_UNAVAILABLE},
+        {{.kind = PG_SKIPPED}, ERROR_SHARD_UNAVAILABLE},
+        {{.kind = PG_ERROR, .sqlstate = "57014"}, ERROR_SHARD_UNAVAILABLE},
+        {{.kind = PG_ERROR, .sqlstate = "55P03"}, ERROR_ACCOUNT_BUSY},
+        {{.kind = PG_ERROR, .sqlstate = "42501"}, ERROR_SHARD_ERROR},
+        {{.kind = PG_DONE, .outcome = "partition_moving"}, ERROR_PARTITION_MOVING},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+    {
+        run_write(&cases[i].line, 1);
+        assert_int_equal(world.result.code, cases[i].code);
+        assert_null(strstr(world.sent, "end_session"));
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+static void a_write_that_no_standby_confirmed_is_repeated(void **state)
+{
+    const Line unconfirmed = {.kind = PG_DONE, .outcome = "changed", .warned = true};
+    run_write((Line[]){unconfirmed, changed}, 2);
+    expect(ERROR_NONE, 2);
+    assert_string_equal(world.sent, "account_patch account_patch ");
+    tear_down(state);
+    set_up(state);
+    run_write(&unconfirmed, 1);
+    assert_int_equal(world.result.code, ERROR_OUTCOME_UNKNOWN);
+}
+
 static struct
 {
     size_t ended;
@@ -439,6 +576,13 @@ int main(void)
         CALL_TEST(other_errors_end_the_call),
         CALL_TEST(a_shard_without_sessions_is_waited_for_a_moment_only),
         CALL_TEST(a_shard_that_comes_back_at_once_is_used),
+        CALL_TEST(a_lost_write_is_sent_again_only_when_its_backend_is_gone),
+        CALL_TEST(every_lost_write_has_its_backend_ended),
+        CALL_TEST(a_lost_write_whose_backend_stays_is_unknown),
+        CALL_TEST(the_ending_of_a_backend_outlasts_the_answer),
+        CALL_TEST(whatever_fails_after_a_lost_write_is_unknown),
+        CALL_TEST(a_write_that_was_never_executed_is_not_unknown),
+        CALL_TEST(a_write_that_no_standby_confirmed_is_repeated),
         CALL_TEST(without_routing_there_is_no_call),
         CALL_TEST(the_number_of_calls_is_bounded),
     };

@@ -193,10 +193,13 @@ static void a_wish_whose_answer_is_lost_is_unknown(void **state)
 {
     World *world = *state;
     home_has(world, "saga", "pending", NULL);
-    world->calls->by_account.code = ERROR_SHARD_UNAVAILABLE;
+    world->calls->by_account.code = ERROR_OUTCOME_UNKNOWN;
     call(world, CANCEL, JSON_TYPE, REASON);
     expect_problem(world, 503, "outcome-unknown");
     assert_string_equal(text_field(world, "transfer_id"), UUID);
+    world->calls->by_account.code = ERROR_SHARD_UNAVAILABLE;
+    call(world, CANCEL, JSON_TYPE, REASON);
+    expect_problem(world, 503, "shard-unavailable");
     world->calls->by_account.code = ERROR_ACCOUNT_BUSY;
     call(world, CANCEL, JSON_TYPE, REASON);
     expect_problem(world, 429, "account-busy");

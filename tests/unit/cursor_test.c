@@ -1,46 +1,44 @@
 /* Cursors read back, and nothing else does. */
 #include "api/cursor.h"
+#include "shard/route.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
-static void seqs_read_back_and_others_are_refused(void **state)
+static void seqs_read_back_for_their_account_and_others_are_refused(void **state)
 {
     static const int64_t seqs[] = {1, 2, 255, 9007199254740991, INT64_MAX};
-    static const char *const bad[] = {"",
-                                      "e",
-                                      "1",
-                                      "e0",
-                                      "e01",
-                                      "eX",
-                                      "e-1",
-                                      "e 1",
-                                      "E1",
-                                      "e1 ",
-                                      "f1",
-                                      "a61",
-                                      "ef000000000000000",
-                                      "e10000000000000000"};
+    static const char *const bad_seqs[] = {
+        "", "0", "01", "X", "-1", " 1", "A", "1 ", "f000000000000000", "10000000000000000"};
+    static const char *const others[] = {"", "e", "e1", "1", "f1", "ea", "a616c696365"};
+    char cursor[CURSOR_MAX + 1];
     Fault fault;
     int64_t seq;
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(seqs); i++)
     {
-        char cursor[CURSOR_MAX + 1];
-        cursor_write_seq(seqs[i], cursor);
-        assert_true(cursor_read_seq(cursor, &seq, &fault));
+        cursor_write_seq("alice", seqs[i], cursor);
+        assert_true(cursor_read_seq(cursor, "alice", &seq, &fault));
         assert_true(seq == seqs[i]);
-    }
-    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++)
-    {
-        if (cursor_read_seq(bad[i], &seq, &fault))
-            fail_msg("<%s>", bad[i]);
+        assert_false(cursor_read_seq(cursor, "bob", &seq, &fault));
         assert_int_equal(fault.code, ERROR_CURSOR_INVALID);
     }
+    for (size_t i = 0; i < ARRAY_LENGTH(bad_seqs); i++)
+    {
+        cursor_write_seq("alice", 1, cursor);
+        size_t before = strlen(cursor) - 1;
+        snprintf(cursor + before, sizeof cursor - before, "%s", bad_seqs[i]);
+        if (cursor_read_seq(cursor, "alice", &seq, &fault))
+            fail_msg("<%s>", cursor);
+        assert_int_equal(fault.code, ERROR_CURSOR_INVALID);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++)
+        assert_false(cursor_read_seq(others[i], "alice", &seq, &fault));
 }
 
 static void accounts_read_back_and_others_are_refused(void **state)
@@ -75,8 +73,9 @@ static void accounts_read_back_and_others_are_refused(void **state)
 
 int main(void)
 {
+    route_library_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seqs_read_back_and_others_are_refused),
+        cmocka_unit_test(seqs_read_back_for_their_account_and_others_are_refused),
         cmocka_unit_test(accounts_read_back_and_others_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -448,16 +448,24 @@ static void preferences_are_read_where_they_are_understood(void **state)
     }
 }
 
-static void media_types_are_compared_without_parameters(void **state)
+static void media_types_are_compared_without_parameters_but_charset(void **state)
 {
-    static const char *const good[] = {"application/json", "Application/JSON",
-                                       "application/json; charset=utf-8", " application/json ;x"};
+    static const char *const good[] = {"application/json",
+                                       "Application/JSON",
+                                       "application/json; charset=utf-8",
+                                       " application/json ;x",
+                                       "application/json;charset=\"UTF-8\" ; version=1",
+                                       "application/json; Charset=UTF-8;"};
     static const char *const bad[] = {"",
                                       "text/plain",
                                       "application/jsonx",
                                       "application",
                                       "application/json, text/plain",
-                                      "application/merge-patch+json"};
+                                      "application/merge-patch+json",
+                                      "application/json; charset=iso-8859-1",
+                                      "application/json; a=b ; charset=\"utf-16\"",
+                                      "application/json; charset=utf-8; charset=latin1",
+                                      "application/json; charset="};
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(good); i++)
         assert_true(fields_is_json(good[i]));
@@ -528,7 +536,7 @@ int main(void)
         cmocka_unit_test(keys_lose_their_quotes_and_nothing_else),
         cmocka_unit_test(keys_are_bounded),
         cmocka_unit_test(preferences_are_read_where_they_are_understood),
-        cmocka_unit_test(media_types_are_compared_without_parameters),
+        cmocka_unit_test(media_types_are_compared_without_parameters_but_charset),
         cmocka_unit_test(limits_are_bounded),
         cmocka_unit_test(an_action_needs_a_reason),
     };
