@@ -3,8 +3,8 @@
 -- Called by:  a coordinator that met the account locked, in a transaction that holds nothing else.
 --             Then its transfers are tried again.
 -- Idempotent: writes nothing.
--- Locks:      the account's row, for a moment. Whoever waits stands in the row's queue, so that a hot
---             account is served in turn, and holds nothing, so that nobody waits for the waiter.
+-- Locks:      the account's row, for a moment. Whoever waits stands in the row's queue, so that a
+--             hot account is served in turn, and holds nothing, so that nobody waits for it.
 -- Safety:     decides nothing.
 create or replace function giro.wait_for(p_account text) returns void
 language plpgsql volatile security definer

@@ -55,7 +55,7 @@ typedef struct Running
     uint64_t started_at_ms;
     uint64_t pause_ms;
     uint64_t sent_at_ms;
-    uint64_t answer_ms; /* how long the last answer took */
+    uint64_t answer_ms; /* how long the last error took to come: a wait for a lock */
     bool answered;      /* done was called; all that is left is to end a backend */
     bool doubtful;      /* an attempt that writes was sent, and its answer was lost */
     Shard *forsaken_on; /* where that attempt's backend may still be at work; NULL = nowhere */
@@ -276,7 +276,7 @@ static void settle_unconfirmed(Running *running)
 
 static void settle(Running *running, const PgAnswer *answer)
 {
-    running->answer_ms = loop_now_ms(running->caller->loop) - running->sent_at_ms;
+    running->answer_ms = 0;
     switch (answer->kind)
     {
     case PG_DONE:
@@ -286,6 +286,7 @@ static void settle(Running *running, const PgAnswer *answer)
             settle_rows(running, answer->rows);
         break;
     case PG_ERROR:
+        running->answer_ms = loop_now_ms(running->caller->loop) - running->sent_at_ms;
         settle_error(running, answer);
         break;
     case PG_SKIPPED:
