@@ -264,8 +264,10 @@ static void set_result(const Batch *batch, size_t i)
     Transfer *transfer = batch->transfers[i];
     const JudgeTransfer *judged = &batch->judged[i];
     bool committed = batch->outcome == BATCH_COMMITTED;
-    bool needs_commit = judged->skip || judge_is_recorded(judged);
-    if (!batch_kind_row(batch->kind)->locks)
+    bool locks = batch_kind_row(batch->kind)->locks;
+    /* There is a judgement to look at only once the judge was there. */
+    bool needs_commit = locks && batch->judged_once && (judged->skip || judge_is_recorded(judged));
+    if (!locks)
     {
         if (!committed || transfer->result == RESULT_NONE)
             fail_transfer(batch, transfer);
