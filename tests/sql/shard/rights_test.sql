@@ -10,7 +10,7 @@ select test.same(
         'account_patch', 'apply', 'books', 'claim', 'end_session', 'finish', 'give_up', 'identity',
         'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists', 'receipts_by_id',
         'receive', 'record', 'session', 'settle', 'steps_home', 'steps_remote', 'tombstone',
-        'transfers_by_id', 'verdict'])$$,
+        'transfers_by_id', 'verdict', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
     $$select p.proname from pg_proc p
