@@ -24,12 +24,14 @@ title() {
 }
 
 # Sets STATUS, HEADERS and BODY.
-call() { # method path [body [idempotency key]]
+call() { # method path [body [idempotency key [another header]]]
     local words=(curl -sS -m 60 -X "$1" "$GIRO_URL$2") answer
     [[ -z ${3:-} ]] || words+=(-H 'Content-Type: application/json' -d "$3")
     [[ -z ${4:-} ]] || words+=(-H "Idempotency-Key: $4")
+    [[ -z ${5:-} ]] || words+=(-H "$5")
     LINE="curl -X $1 \$GIRO_URL$2"
     [[ -z ${4:-} ]] || LINE+=" -H 'Idempotency-Key: $4'"
+    [[ -z ${5:-} ]] || LINE+=" -H '$5'"
     [[ -z ${3:-} ]] || LINE+=" -H 'Content-Type: application/json' -d '$3'"
     answer=$("${words[@]}" -D - -w '\n%{http_code}') || fail "no answer to: $LINE"
     answer=${answer//$'\r'/}
@@ -66,9 +68,9 @@ expect_status() { # one or more
     expect "the status of: $LINE" "$STATUS" "$*"
 }
 
-transfer_body() { # debit credit amount
-    printf '{"debit_account":"%s","credit_account":"%s","amount":%s,"currency":"%s"}' \
-        "$1" "$2" "$3" "$CURRENCY"
+transfer_body() { # debit credit amount [mode]
+    printf '{"debit_account":"%s","credit_account":"%s","amount":%s,"currency":"%s"%s}' \
+        "$1" "$2" "$3" "$CURRENCY" "${4:+,\"mode\":\"$4\"}"
 }
 
 transfer() { # key debit credit amount
@@ -128,6 +130,24 @@ find_people() {
         fi
     done
     [[ -n $FAR || $OWNING == 1 ]] || fail 'demo: no two of the names live on different shards'
+}
+
+# Ids that start with r: or t: belong to keyspaces of their own, see up.sh.
+open_others() {
+    local name
+    for name in "${OTHERS[@]}"; do
+        open_account "$name"
+        show '{id, balance} + .route'
+        PEOPLE+=("$name")
+        HOME_OF[$name]=$SHARD
+        PART_OF[$name]=$(field .route.partition)
+        KEYSPACES["keyspace $(field .route.keyspace)"]=1
+    done
+    if ((${#KEYSPACES[@]} < 2)); then
+        printf '  This cluster was made with one keyspace only: they are hashed like all others.\n'
+        return 0
+    fi
+    expect 'the partition of t:acme:cash' "${PART_OF[t:acme:cash]}" "${PART_OF[t:acme:sales]}"
 }
 
 total() {
@@ -210,6 +230,79 @@ replay() {
     expect 'the code' "$(field .code)" idempotency-key-reused
 }
 
+# Between keyspaces; the one of the debit account says how, where the client does not.
+pay_between_keyspaces() {
+    local before
+    before=$(balance t:acme:cash)
+    transfer "demo-$RUN-between" r:hugo t:acme:cash 700
+    show '{state, mode, debit_account, debit_shard, credit_account, credit_shard}'
+    expect_status 201
+    expect 'the balance of t:acme:cash' "$(balance t:acme:cash)" "$((before + 700))"
+    transfer "demo-$RUN-tenants" t:acme:cash t:initech:cash 300
+    show '{state, mode, debit_account, debit_shard, credit_account, credit_shard}'
+    expect_status 201
+    if ((${#KEYSPACES[@]} > 1 && OWNING > 1)); then
+        expect 'the mode' "$(field .mode)" saga
+    fi
+}
+
+# ---- a shard that stands still -------------------------------------------------------------------
+
+PAUSED=''
+
+signal_shard() { # shard signal
+    # shellcheck disable=SC2046
+    kill "-$2" $(postgres_pids "$GIRO_DIR/$1/data")
+}
+
+pause_shard() { # shard
+    PAUSED=$1
+    trap resume_shard EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    signal_shard "$1" STOP
+}
+
+resume_shard() {
+    [[ -z $PAUSED ]] || signal_shard "$PAUSED" CONT
+    PAUSED=''
+}
+
+await() { # jq expression, wanted, seconds; of the transfer
+    local deadline=$((SECONDS + $3))
+    until call GET "/v1/transfers/$TRANSFER" && [[ $(field "$1") == "$2" ]]; do
+        ((SECONDS < deadline)) || expect "$1 of the transfer" "$(field "$1")" "$2"
+        sleep 0.1
+    done
+}
+
+wait_in_transit() {
+    local shard=${HOME_OF[$FAR]} far_before
+    far_before=$(balance "$FAR")
+    pause_shard "$shard"
+    printf '  $ kill -STOP # every process of the Postgres of %s\n' "$shard"
+    call POST /v1/transfers "$(transfer_body "$PAYER" "$FAR" 400 saga)" "demo-$RUN-saga" \
+        'Prefer: wait=1'
+    show '{id, state, mode, debit_shard, credit_shard}'
+    expect_status 202
+    TRANSFER=$(field .id)
+    call GET "/v1/accounts/$PAYER"
+    show '{id, balance, in_transit}'
+    expect 'what is in transit' "$(field .in_transit)" 400
+    printf '  In a few seconds the transfer says what it waits for:\n'
+    await "(.last_error // \"\") | contains(\"$shard\")" true 30
+    show '{state, final, credit_shard, last_error}'
+    expect 'the state' "$(field .state)" pending
+    resume_shard
+    printf '  $ kill -CONT # %s goes on\n' "$shard"
+    await .state posted 10
+    show '{state, final, mode, decided_at}'
+    call GET "/v1/accounts/$PAYER"
+    show '{id, balance, in_transit}'
+    expect 'what is in transit' "$(field .in_transit)" 0
+    expect "the balance of $FAR" "$(balance "$FAR")" "$((far_before + 400))"
+}
+
 # On every shard what accounts hold and what is clearing with other shards add up to nothing.
 show_books() {
     local number dsn row clearing=0 psql=$POSTGRES_BIN/psql
@@ -239,7 +332,8 @@ load_settings
 OWNING=$("$POSTGRES_BIN/psql" -X -A -t -d "$GIRO_DIRECTORY_DSN" \
     -c 'select count(distinct shard) from giro_directory.partitions')
 
-declare -A WORLD=() HOME_OF=()
+OTHERS=(r:anna r:hugo t:acme:cash t:acme:sales t:initech:cash)
+declare -A WORLD=() HOME_OF=() PART_OF=() KEYSPACES=()
 PEOPLE=() PAYER='' NEIGHBOUR='' FAR='' TRANSFER=''
 
 printf '\nGIRO_URL=%s\n' "$GIRO_URL"
@@ -247,20 +341,28 @@ title "1. Money comes from accounts without a floor, one on each shard"
 find_worlds
 title "2. Accounts: the shard of each follows from its name, the answer says which"
 find_people
+title "3. More accounts: r: sorts them by name, t: keeps the accounts of a tenant together"
+open_others
 TOTAL=$(total)
-title "3. Funding: 10,000 for each of them, from the world of their own shard"
+title "4. Funding: 10,000 for each of them, from the world of their own shard"
 fund
-title "4. $PAYER pays $NEIGHBOUR 1,500: one shard (${HOME_OF[$PAYER]}), one local transaction"
+title "5. $PAYER pays $NEIGHBOUR 1,500: one shard (${HOME_OF[$PAYER]}), one local transaction"
 pay_locally
 if [[ -n $FAR ]]; then
-    title "5. $PAYER pays $FAR 2,500: ${HOME_OF[$PAYER]} to ${HOME_OF[$FAR]}, by two-phase commit"
+    title "6. $PAYER pays $FAR 2,500: ${HOME_OF[$PAYER]} to ${HOME_OF[$FAR]}, by two-phase commit"
     pay_across
 fi
-title "6. Who has too little is refused, and the refusal sticks to its key"
+title "7. Who has too little is refused, and the refusal sticks to its key"
 be_refused
-title "7. A repeated key moves nothing and gets the stored answer; for other content it is refused"
+title "8. A repeated key moves nothing and gets the stored answer; for other content it is refused"
 replay
-title "8. The books: on each shard in SQL, and over the accounts used here by the API"
+title "9. From keyspace to keyspace: r:hugo pays t:acme:cash, and that one another tenant"
+pay_between_keyspaces
+if [[ -n $FAR ]]; then
+    title "10. A saga while ${HOME_OF[$FAR]} stands still: $PAYER pays $FAR 400"
+    wait_in_transit
+fi
+title "11. The books: on each shard in SQL, and over the accounts used here by the API"
 show_books
 expect 'the total over all accounts of this walk' "$(total)" "$TOTAL"
 printf '  total over all accounts of this walk: %s before, %s now\n' "$TOTAL" "$(total)"

@@ -252,7 +252,22 @@ cluster_description() {
         printf '\n  {"name":"shard-%d","ordinal":%d,"tags":{},%s' "$number" "$number" \
             "$(description_of "shard-$number" | cut -c 2-)"
     done
-    printf '],\n "keyspaces":[{"prefix":"","kind":"hash","partitions":64,"default_mode":"2pc"}]}\n'
+    printf '],\n'
+    keyspaces_description
+}
+
+# One of each kind. A cluster keeps those that it was made with: none can be added to it.
+keyspaces_description() {
+    if [[ -f $GIRO_CONFIG ]] && grep -q '^ "keyspaces":' "$GIRO_CONFIG"; then
+        sed -n '/^ "keyspaces":/,$p' "$GIRO_CONFIG"
+        return 0
+    fi
+    cat <<'KEYSPACES'
+ "keyspaces":[
+  {"prefix":"","kind":"hash","partitions":64,"default_mode":"2pc"},
+  {"prefix":"r:","kind":"range","splits":["r:g","r:n","r:t"],"default_mode":"2pc"},
+  {"prefix":"t:","kind":"compound","splits":["t:g","t:n","t:t"],"default_mode":"saga"}]}
+KEYSPACES
 }
 
 description_of() { # name

@@ -24,7 +24,7 @@ static bool refuse(Fault *fault)
 static void write_entries_prefix(const char *id, char ret_prefix[ENTRIES_PREFIX + 1])
 {
     Route route;
-    route_make(KEYSPACE_HASH, id, &route);
+    route_make(KEYSPACE_HASH, 0, id, &route);
     snprintf(ret_prefix, ENTRIES_PREFIX + 1, "e%02x%02x%02x%02x", route.bytes[0], route.bytes[1],
              route.bytes[2], route.bytes[3]);
 }

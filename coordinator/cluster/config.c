@@ -171,15 +171,16 @@ static bool take_split(const Place *place, const ConfigKeyspace *keyspace, Confi
     {
         return place_complain(place, "must be 1 to 96 of [A-Za-z0-9._:@-], like an account id");
     }
-    if (keyspace->kind == KEYSPACE_COMPOUND && strchr(text, ':') != NULL)
-    {
-        return place_complain(place, "must be a first segment, without ':'");
-    }
-    if (keyspace->kind == KEYSPACE_RANGE &&
-        strncmp(text, keyspace->prefix, strlen(keyspace->prefix)) != 0)
+    size_t prefix_length = strlen(keyspace->prefix);
+    if (strncmp(text, keyspace->prefix, prefix_length) != 0)
     {
         return place_complain(place, "must start with the keyspace's prefix '%s'",
                               keyspace->prefix);
+    }
+    /* A route has a zero byte there, so that the split would be another one than it seems. */
+    if (keyspace->kind == KEYSPACE_COMPOUND && strchr(text + prefix_length, ':') != NULL)
+    {
+        return place_complain(place, "must be a tenant: no ':' behind the keyspace's prefix");
     }
     bound->length = strlen(text);
     memcpy(bound->bytes, text, bound->length);

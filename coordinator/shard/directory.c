@@ -393,7 +393,7 @@ bool directory_locate(const Directory *directory, const char *account_id, Locati
         .default_mode = keyspace->default_mode,
         .keyspace = directory->prefixes[keyspace - routing->keyspaces],
     };
-    route_make(keyspace->kind, account_id, &location.route);
+    route_make(keyspace->kind, keyspace->prefix_length, account_id, &location.route);
     const RoutingPartition *partition = routing_partition(routing, keyspace, &location.route);
     location.shard = directory->listed[partition->shard];
     location.partition = partition->id;

@@ -50,7 +50,7 @@ static void put_hash(Route *route, const char *account_id)
     put(route, hash, HASH_ROUTE_LENGTH);
 }
 
-void route_make(KeyspaceKind kind, const char *account_id, Route *ret_route)
+void route_make(KeyspaceKind kind, size_t prefix_length, const char *account_id, Route *ret_route)
 {
     Route route = {.length = 0};
     switch (kind)
@@ -62,7 +62,7 @@ void route_make(KeyspaceKind kind, const char *account_id, Route *ret_route)
         put(&route, account_id, strlen(account_id));
         break;
     case KEYSPACE_COMPOUND:
-        put(&route, account_id, strcspn(account_id, ":"));
+        put(&route, account_id, prefix_length + strcspn(account_id + prefix_length, ":"));
         put(&route, "", 1);
         put_hash(&route, account_id);
         break;

@@ -4,7 +4,11 @@
  *
  *   hash      route = first 8 bytes of SHA-256(id)
  *   range     route = the id
- *   compound  route = first segment (up to ':'), a zero byte, first 8 bytes of SHA-256(id)
+ *   compound  route = tenant, a zero byte, first 8 bytes of SHA-256(id); the tenant is the id up to
+ *             the first ':' behind the keyspace's prefix
+ *
+ * So a tenant's accounts are one contiguous range of routes. The prefix does not count: with "t:"
+ * the tenant of "t:acme:cash" is "t:acme", as "t" would be that of all.
  *
  *   transfer id = UUIDv8: bytes 0–3 of SHA-256(debit account), then 12 bytes of
  *                 SHA-256(debit account, 0x00, idempotency key), version and variant bits set.
@@ -20,7 +24,7 @@
 
 enum
 {
-    ROUTE_MAX = 112, /* the longest: 96-byte segment, zero byte, 8 bytes of hash */
+    ROUTE_MAX = 112, /* the longest: 96-byte tenant, zero byte, 8 bytes of hash */
     UUID_TEXT_MAX = 36,
 };
 
@@ -43,7 +47,8 @@ typedef struct Route
 /* Must be called once before any other function here; aborts if libsodium cannot start. */
 void route_library_init(void);
 
-void route_make(KeyspaceKind kind, const char *account_id, Route *ret_route);
+/* The id starts with its keyspace's prefix, which has this length. */
+void route_make(KeyspaceKind kind, size_t prefix_length, const char *account_id, Route *ret_route);
 /* memcmp order, a prefix sorts first: as bytea in Postgres. */
 int route_compare(const uint8_t *a, size_t a_length, const uint8_t *b, size_t b_length);
 

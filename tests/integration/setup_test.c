@@ -43,8 +43,11 @@ typedef struct Plan
     const char *keyspaces;
 } Plan;
 
-static const char default_keyspaces[] = "{\"prefix\":\"\",\"kind\":\"hash\",\"partitions\":64,"
-                                        "\"default_mode\":\"2pc\"}";
+#define HASH_KEYSPACE "{\"prefix\":\"\",\"kind\":\"hash\"}"
+/* What up.sh describes besides; its splits stand. */
+#define OTHER_KEYSPACES                                                                            \
+    ",{\"prefix\":\"r:\",\"kind\":\"range\"}"                                                      \
+    ",{\"prefix\":\"t:\",\"kind\":\"compound\",\"default_mode\":\"saga\"}"
 
 static int set_up(void **state)
 {
@@ -80,7 +83,7 @@ static Plan plan_of_demo(const Cluster *cluster)
                  .names = {"directory", "shard-1", "shard-2"},
                  .ordinals = {0, 1, 2},
                  .shards = SHARDS,
-                 .keyspaces = default_keyspaces};
+                 .keyspaces = HASH_KEYSPACE OTHER_KEYSPACES};
     for (int i = 0; i <= SHARDS; i++)
     {
         snprintf(plan.places[i].dsn, DSN_MAX, "%s", cluster_coord_dsn(cluster, i));
@@ -94,17 +97,13 @@ static Plan plan_afresh(const Cluster *cluster, const char *word)
 {
     Plan plan = plan_of_demo(cluster);
     plan.cluster = word;
+    plan.keyspaces = HASH_KEYSPACE;
     for (int i = 0; i <= SHARDS; i++)
     {
+        char number[16];
         char database[64];
-        if (i == 0)
-        {
-            snprintf(database, sizeof(database), "%s_directory", word);
-        }
-        else
-        {
-            snprintf(database, sizeof(database), "%s_%d", word, i);
-        }
+        snprintf(number, sizeof(number), "%d", i);
+        snprintf(database, sizeof(database), "%s_%s", word, i == 0 ? "directory" : number);
         sql_run(cluster_dsn(cluster, 1), "create database %s", database);
         plan.places[i] = (Place){0};
         snprintf(plan.places[i].dsn, DSN_MAX, "%s", cluster_coord_dsn(cluster, 1));
@@ -538,13 +537,15 @@ static void what_stands_cannot_be_left_out_or_contradicted(void **state)
     expect_refusal(cluster, &plan,
                    "directory: shard shard-2 stands in the directory but not in the description");
     plan = plan_of_demo(cluster);
-    plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"range\"}";
+    plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"range\"}" OTHER_KEYSPACES;
     expect_refusal(cluster, &plan, "keyspace \"\" is of kind hash, which never changes, not range");
-    plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"hash\",\"partitions\":128}";
+    plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"hash\",\"partitions\":128}" OTHER_KEYSPACES;
     expect_refusal(cluster, &plan,
                    "keyspace \"\" has 64 partitions, which init does not change, not 128");
-    plan.keyspaces = "{\"prefix\":\"\",\"kind\":\"hash\"},{\"prefix\":\"a\",\"kind\":\"hash\"}";
+    plan.keyspaces = HASH_KEYSPACE ",{\"prefix\":\"a\",\"kind\":\"hash\"}" OTHER_KEYSPACES;
     expect_refusal(cluster, &plan, "keyspace \"a\" would take ids from keyspace \"\"");
+    plan.keyspaces = HASH_KEYSPACE;
+    expect_refusal(cluster, &plan, "stands in the directory but not in the description");
     fingerprint(cluster, after);
     assert_string_equal(before, after);
 }

@@ -64,6 +64,11 @@ static void run(Client *client, Sending *sending, ClientDone done)
     client_run_loop(client, &loop);
 }
 
+static bool permits_a_repeat(const Response *response)
+{
+    return response->status == 202 || response->status == 429 || response->status == 503;
+}
+
 /* ---- the first time -------------------------------------------------------------------------- */
 
 static void note(void *context, size_t place, const Response *response)
@@ -77,7 +82,7 @@ static void note(void *context, size_t place, const Response *response)
         snprintf(answer->id, sizeof answer->id, "%s", response_string(response, "id"));
     stream->posted += response->status == 201;
     stream->refused += response->status == 422;
-    stream->later += response->status == 429 || response->status == 503;
+    stream->later += permits_a_repeat(response);
     stream->lost += response->status == 0;
     stream->answered++;
     check(stream->posted + stream->refused + stream->later + stream->lost == stream->answered,
@@ -114,8 +119,8 @@ static void note_repeat(void *context, size_t place, const Response *response)
     free(sending->bodies[place]);
     if (response->status != 200 && response->status != 201)
     {
-        check(response->status == 429 || response->status == 503, "%s: %d %s", sending->keys[place],
-              response->status, response->body);
+        check(permits_a_repeat(response), "%s: %d %s", sending->keys[place], response->status,
+              response->body);
         return;
     }
     sending->indices[place] = SIZE_MAX;

@@ -2,8 +2,8 @@
  * A stream of transfers: some clients send many of them, each its next one as soon as its last one
  * is answered, and the answers are remembered.
  *
- * An answer is 201, 422, one that permits a repeat (429, 503), or none at all; anything else ends
- * the test.
+ * An answer is 201, 422, one that permits a repeat (202, 429, 503), or none at all; anything else
+ * ends the test.
  */
 #ifndef GIRO_TESTS_STREAM_H
 #define GIRO_TESTS_STREAM_H
@@ -29,7 +29,7 @@ typedef struct Stream
     size_t answered;
     size_t posted;
     size_t refused;
-    size_t later; /* 429 and 503 */
+    size_t later; /* 202, 429 and 503 */
     size_t lost;  /* no answer */
     StreamAnswer *answers;
 } Stream;

@@ -104,7 +104,7 @@ static void takes_the_splits_of_range_and_compound_keyspaces(void **state)
     (void)state;
     Config *config =
         parse(WHOLE(SHARD_1, "{\"prefix\":\"\",\"kind\":\"range\",\"splits\":[\"g\",\"go\",\"p\"]},"
-                             "{\"prefix\":\"t\",\"kind\":\"compound\",\"splits\":[\"tm\"]}"));
+                             "{\"prefix\":\"t:\",\"kind\":\"compound\",\"splits\":[\"t:m\"]}"));
     assert_int_equal(config->keyspaces[0].partition_count, 4);
     assert_int_equal(config->keyspaces[0].bounds[2].length, 2);
     assert_memory_equal(config->keyspaces[0].bounds[2].bytes, "go", 2);
@@ -170,7 +170,9 @@ static void every_mistake_is_reported_with_its_place(void **state)
         {WHOLE(SHARD_1, KEYSPACE ",{\"prefix\":\"r:\",\"kind\":\"range\",\"splits\":[\"s\"]}"),
          "/keyspaces/1/splits/0: must start with the keyspace's prefix 'r:'"},
         {WHOLE(SHARD_1, "{\"prefix\":\"\",\"kind\":\"compound\",\"splits\":[\"a:b\"]}"),
-         "/keyspaces/0/splits/0: must be a first segment, without ':'"},
+         "/keyspaces/0/splits/0: must be a tenant: no ':' behind the keyspace's prefix"},
+        {WHOLE(SHARD_1, KEYSPACE ",{\"prefix\":\"t:\",\"kind\":\"compound\",\"splits\":[\"m\"]}"),
+         "/keyspaces/1/splits/0: must start with the keyspace's prefix 't:'"},
         {WHOLE(SHARD_1, "{\"prefix\":\"\",\"kind\":\"hash\",\"default_mode\":\"auto\"}"),
          "/keyspaces/0/default_mode: must be \"2pc\" or \"saga\""},
     };

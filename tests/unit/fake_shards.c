@@ -103,7 +103,7 @@ bool directory_locate(const Directory *directory, const char *account_id, Locati
                                .partition = (int32_t)owner + 1,
                                .epoch = fake.version,
                                .keyspace = ""};
-    route_make(KEYSPACE_HASH, account_id, &ret_location->route);
+    route_make(KEYSPACE_HASH, 0, account_id, &ret_location->route);
     return true;
 }
 

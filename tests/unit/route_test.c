@@ -1,5 +1,6 @@
 /*
- * Routes and identifiers. The expected hashes are those of sha256sum.
+ * Routes and identifiers. The expected hashes are those of sha256sum. The vectors are files that
+ * tests/sql/shard/vectors_test.sql reads too; they are found from the top folder, where make runs.
  */
 #include "shard/route.h"
 
@@ -9,7 +10,15 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
+
+enum
+{
+    VECTOR_LINE_MAX = 1024,
+    VECTOR_FIELDS_MAX = 4,
+    VECTORS_MIN = 10, /* a file that was cut is no success */
+};
 
 /* printf alice | sha256sum, first 8 bytes */
 static const uint8_t hash_of_alice[8] = {0x2b, 0xd8, 0x06, 0xc9, 0x7f, 0x0e, 0x00, 0xaf};
@@ -18,7 +27,7 @@ static void a_hash_route_is_the_start_of_the_sha256(void **state)
 {
     (void)state;
     Route route;
-    route_make(KEYSPACE_HASH, "alice", &route);
+    route_make(KEYSPACE_HASH, 0, "alice", &route);
     assert_int_equal(route.length, 8);
     assert_memory_equal(route.bytes, hash_of_alice, 8);
 }
@@ -27,7 +36,7 @@ static void a_range_route_is_the_id(void **state)
 {
     (void)state;
     Route route;
-    route_make(KEYSPACE_RANGE, "alice", &route);
+    route_make(KEYSPACE_RANGE, 0, "alice", &route);
     assert_int_equal(route.length, 5);
     assert_memory_equal(route.bytes, "alice", 5);
 }
@@ -37,15 +46,89 @@ static void a_compound_route_keeps_a_tenant_together(void **state)
     (void)state;
     Route first;
     Route second;
-    route_make(KEYSPACE_COMPOUND, "acme:alice", &first);
-    route_make(KEYSPACE_COMPOUND, "acme:bob", &second);
+    route_make(KEYSPACE_COMPOUND, 0, "acme:alice", &first);
+    route_make(KEYSPACE_COMPOUND, 0, "acme:bob", &second);
     assert_int_equal(first.length, 4 + 1 + 8);
     assert_memory_equal(first.bytes, "acme\0", 5);
     assert_memory_equal(second.bytes, "acme\0", 5);
     assert_memory_not_equal(first.bytes + 5, second.bytes + 5, 8);
-    route_make(KEYSPACE_COMPOUND, "alice", &first);
+    route_make(KEYSPACE_COMPOUND, 0, "alice", &first);
     assert_memory_equal(first.bytes, "alice\0", 6);
     assert_memory_equal(first.bytes + 6, hash_of_alice, 8);
+}
+
+static void the_prefix_of_a_compound_keyspace_is_no_tenant(void **state)
+{
+    (void)state;
+    Route acme;
+    Route other;
+    route_make(KEYSPACE_COMPOUND, 2, "t:acme:cash", &acme);
+    route_make(KEYSPACE_COMPOUND, 2, "t:other:cash", &other);
+    assert_memory_equal(acme.bytes, "t:acme\0", 7);
+    assert_memory_equal(other.bytes, "t:other\0", 8);
+    route_make(KEYSPACE_COMPOUND, 2, "t:", &acme);
+    assert_int_equal(acme.length, 2 + 1 + 8);
+    assert_memory_equal(acme.bytes, "t:\0", 3);
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+/* Calls `check` with the fields of each line but the first; returns how many there were. */
+static int each_vector(const char *path, void (*check)(char *const *fields))
+{
+    char line[VECTOR_LINE_MAX];
+    int count = -1;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        fail_msg("%s cannot be opened; run the test from the top folder", path);
+    for (; file != NULL && fgets(line, sizeof line, file) != NULL; count++)
+    {
+        char *fields[VECTOR_FIELDS_MAX] = {NULL};
+        char *rest = line;
+        line[strcspn(line, "\n")] = '\0';
+        for (size_t i = 0; i < VECTOR_FIELDS_MAX && rest != NULL; i++)
+            fields[i] = strsep(&rest, ",");
+        if (count >= 0)
+            check(fields);
+    }
+    fclose(file);
+    return count;
+}
+
+/* kind, prefix, id, route */
+static void check_route(char *const *fields)
+{
+    KeyspaceKind kind = KEYSPACE_HASH;
+    Route route;
+    char hex[2 * ROUTE_MAX + 1] = "";
+    assert_true(keyspace_kind_parse(fields[0], &kind));
+    assert_true(route_account_id_is_valid(fields[2]));
+    route_make(kind, strlen(fields[1]), fields[2], &route);
+    for (size_t i = 0; i < route.length; i++)
+        snprintf(hex + 2 * i, 3, "%02x", route.bytes[i]);
+    assert_string_equal(hex, fields[3]);
+}
+
+static void routes_are_those_of_the_vectors(void **state)
+{
+    (void)state;
+    assert_true(each_vector("tests/vectors/routes.csv", check_route) > VECTORS_MIN);
+}
+
+/* debit_account, idempotency_key, id */
+static void check_transfer_id(char *const *fields)
+{
+    uint8_t id[16];
+    char text[UUID_TEXT_MAX + 1];
+    transfer_id_make(fields[0], fields[1], id);
+    uuid_format(id, text);
+    assert_string_equal(text, fields[2]);
+}
+
+static void transfer_ids_are_those_of_the_vectors(void **state)
+{
+    (void)state;
+    assert_true(each_vector("tests/vectors/transfers.csv", check_transfer_id) >= VECTORS_MIN);
 }
 
 static void the_longest_ids_fit(void **state)
@@ -57,7 +140,7 @@ static void the_longest_ids_fit(void **state)
     id[ACCOUNT_ID_MAX] = '\0';
     assert_true(route_account_id_is_valid(id));
     for (int kind = 0; kind < KEYSPACE_KIND_COUNT; kind++)
-        route_make((KeyspaceKind)kind, id, &route);
+        route_make((KeyspaceKind)kind, 0, id, &route);
     assert_int_equal(route.length, ACCOUNT_ID_MAX + 1 + 8);
 }
 
@@ -191,6 +274,9 @@ int main(void)
         cmocka_unit_test(a_hash_route_is_the_start_of_the_sha256),
         cmocka_unit_test(a_range_route_is_the_id),
         cmocka_unit_test(a_compound_route_keeps_a_tenant_together),
+        cmocka_unit_test(the_prefix_of_a_compound_keyspace_is_no_tenant),
+        cmocka_unit_test(routes_are_those_of_the_vectors),
+        cmocka_unit_test(transfer_ids_are_those_of_the_vectors),
         cmocka_unit_test(the_longest_ids_fit),
         cmocka_unit_test(compares_as_bytea_does),
         cmocka_unit_test(knows_valid_account_ids),
