@@ -30,7 +30,8 @@ enum
     PAUSE_FIRST_MS = 10,
     PAUSE_MAX_MS = 250,
     UNUSABLE_PATIENCE_MS = 1000,
-    WRITE_PERCENT = 70, /* of the deadline, for one attempt that writes */
+    WRITE_PERCENT = 70,  /* of the deadline, for one attempt that writes */
+    ENDING_MIN_MS = 100, /* an attempt to end a backend is given at least */
     DETAIL_MAX = 160,
 };
 
@@ -55,7 +56,8 @@ typedef struct Running
     uint64_t started_at_ms;
     uint64_t pause_ms;
     uint64_t sent_at_ms;
-    uint64_t answer_ms; /* how long the last error took to come: a wait for a lock */
+    uint64_t answer_ms; /* how long the last error took to come (a wait for a lock), or an ending
+                         * needs: no attempt is begun without that much time */
     bool answered;      /* done was called; all that is left is to end a backend */
     bool doubtful;      /* an attempt that writes was sent, and its answer was lost */
     Shard *forsaken_on; /* where that attempt's backend may still be at work; NULL = nowhere */
@@ -253,6 +255,7 @@ static void forsake(Running *running)
     running->forsaken_on = running->location.shard;
     running->forsaken_pid = session_backend_pid(running->session);
     running->forsaken_at_us = session_backend_start_us(running->session);
+    running->answer_ms = ENDING_MIN_MS;
 }
 
 static void settle_loss(Running *running, const PgAnswer *answer)
@@ -322,15 +325,19 @@ static void on_answer(void *context, const PgAnswer *answers, size_t count,
     session_release(session);
 }
 
+/* Half of the time that is left: the session may be as dead as the one that was lost, and then
+ * another one is needed. */
 static void send_ending(Running *running)
 {
     PgParams *params = running->caller->params;
+    uint64_t half_ms = left_ms(running) / 2;
     pg_params_reset(params);
     pg_params_int4(params, running->forsaken_pid);
     pg_params_timestamp_us(params, running->forsaken_at_us);
     session_begin(running->session);
     session_add(running->session, STATEMENT_END_SESSION, params);
-    session_send(running->session, left_ms(running), on_answer, running);
+    session_send(running->session, half_ms > ENDING_MIN_MS ? half_ms : ENDING_MIN_MS, on_answer,
+                 running);
 }
 
 static uint64_t attempt_ms(const Running *running)

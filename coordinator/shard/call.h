@@ -14,9 +14,10 @@
  *   2. whatever goes wrong from then on, the code is ERROR_OUTCOME_UNKNOWN: an attempt may have
  *      committed before its backend ended, or, when the deadline passed first, may commit later.
  *      Even then the backend is told to go, as soon as the shard can be reached within another
- *      deadline. It goes before it reads another message or runs another statement of a function,
- *      so that only a statement that holds the account's row already can still commit; a newer
- *      change of the account waits for that row.
+ *      deadline. It goes before it reads another message, or at the next statement of the
+ *      function; or it has locked the account's row already, may commit, and a newer change waits
+ *      for that row. What remains is the instant before the lock, for a process that is stopped
+ *      exactly there; and a shard that cannot be reached for that long.
  *
  * Another error code is ERROR_SHARD_UNAVAILABLE (no session, or it was lost),
  * ERROR_PARTITION_MOVING (the shard or the route did not settle in time), ERROR_ACCOUNT_BUSY (a row

@@ -4,6 +4,9 @@
  */
 #include "fixture.h"
 
+#include "api/cursor.h"
+#include "shard/route.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -337,12 +340,21 @@ static void wrong_parameters_and_cursors_are_400(void **state)
     }
 }
 
-/* A cursor beyond either end is one of this list all the same. */
-static void a_cursor_belongs_to_its_account(void **state)
+/* With a cursor that the API need not have given. */
+static void list_behind(const char *account, int64_t seq, Response *ret_response)
+{
+    char cursor[CURSOR_MAX + 1];
+    char query[CURSOR_MAX + 16];
+    cursor_write_seq(account, seq, cursor);
+    snprintf(query, sizeof query, "?cursor=%s", cursor);
+    list(account, query, ret_response);
+}
+
+static void a_cursor_of_another_account_is_400(void **state)
 {
     AccountName a;
     AccountName b;
-    char query[128];
+    char query[CURSOR_MAX + 16];
     Response response;
     (void)state;
     bank_open(client, 1, 5, a);
@@ -350,7 +362,7 @@ static void a_cursor_belongs_to_its_account(void **state)
     bank_expect(client, &(Payment){a, b, 1, bank_key()}, 201, NULL, NULL);
     list(a, "?limit=1", &response);
     response_expect(&response, 200, NULL);
-    snprintf(query, sizeof query, "?limit=1&cursor=%s", response_string(&response, "next_cursor"));
+    snprintf(query, sizeof query, "?cursor=%s", response_string(&response, "next_cursor"));
     response_done(&response);
     list(b, query, &response);
     response_expect(&response, 400, "cursor-invalid");
@@ -361,8 +373,27 @@ static void a_cursor_belongs_to_its_account(void **state)
     response_done(&response);
 }
 
+/* A cursor beyond either end is one of this list all the same. */
+static void a_cursor_beyond_the_ends_is_harmless(void **state)
+{
+    AccountName a;
+    Response response;
+    (void)state;
+    bank_open(client, 1, 5, a);
+    list_behind(a, 1, &response);
+    response_expect(&response, 200, NULL);
+    assert_int_equal(item_count(&response), 0);
+    assert_int_equal(json_kind(response_value(&response, "next_cursor")), JSON_KIND_NULL);
+    response_done(&response);
+    list_behind(a, INT64_MAX, &response);
+    response_expect(&response, 200, NULL);
+    assert_int_equal(item_count(&response), 1);
+    response_done(&response);
+}
+
 int main(void)
 {
+    route_library_init();
     const struct CMUnitTest tests[] = {
         with_books(entries_show_both_sides_of_a_transfer_newest_first),
         with_books(refused_and_repeated_transfers_leave_no_entry),
@@ -371,7 +402,8 @@ int main(void)
         with_books(pages_neither_repeat_nor_miss_while_entries_are_written),
         with_books(a_page_reads_the_same_again),
         with_books(wrong_parameters_and_cursors_are_400),
-        with_books(a_cursor_belongs_to_its_account),
+        with_books(a_cursor_of_another_account_is_400),
+        with_books(a_cursor_beyond_the_ends_is_harmless),
     };
     return cmocka_run_group_tests_name("entries", tests, start, fixture_stop);
 }
