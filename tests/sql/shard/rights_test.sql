@@ -6,9 +6,10 @@ select test.same(
       where p.pronamespace = 'giro'::regnamespace
         and has_function_privilege('giro_coordinator', p.oid, 'execute')
       order by p.proname collate "C"$$,
-    $$select unnest(array['account_create', 'account_entries', 'account_get', 'account_list',
-        'account_patch', 'apply', 'books', 'claim', 'end_session', 'finish', 'give_up', 'identity',
-        'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists', 'receipts_by_id',
+    $$select unnest(array[
+        'account_create', 'account_entries', 'account_get', 'account_list', 'account_patch',
+        'apply', 'books', 'claim', 'end_session', 'finish', 'give_up', 'identity', 'leg_exists',
+        'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists', 'receipts_by_id',
         'receive', 'record', 'session', 'settle', 'steps_home', 'steps_remote', 'tombstone',
         'transfers_by_id', 'verdict', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
