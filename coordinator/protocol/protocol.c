@@ -222,6 +222,11 @@ static void record_transfer(const Batch *batch, Transfer *transfer, const JudgeT
 /* The row that was found: a twin's, or, for a refund, that somebody else has settled the saga. */
 static void take_found(Transfer *transfer)
 {
+    if (transfer->found == NULL)
+    {
+        transfer->result = RESULT_STALE; /* a refund on a shard that is not its home any more */
+        return;
+    }
     transfer->result = RESULT_RECORDED;
     transfer->replayed = !transfer->held;
     transfer->record = *transfer->found;

@@ -27,7 +27,6 @@ static void fill(void *context, PgParams *params)
     const Round *round = context;
     const Protocol *protocol = round->recoverer->protocol;
     pg_params_text(params, directory_cluster(protocol_directory(protocol)));
-    pg_params_text(params, protocol_options(protocol)->instance);
     pg_params_int8(params, RECOVERER_AGE_MS);
     pg_params_int4(params, RECOVERER_LIMIT);
 }

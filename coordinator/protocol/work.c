@@ -173,14 +173,14 @@ static void count_verdicts(Batch *batch)
 }
 
 /* Does its outcome stand already? A refund's row is found pending: that is why it is to be paid
- * back. */
+ * back. Without the row nothing is paid: this shard is not its home any more. */
 static bool is_settled_already(const Batch *batch, const Transfer *transfer)
 {
     if (batch->kind == BATCH_CREDIT)
         return transfer->receipt != RECEIPT_NONE;
-    if (transfer->found == NULL)
-        return false;
-    return batch->kind != BATCH_REFUND || transfer_state_is_final(transfer->found->state);
+    if (batch->kind != BATCH_REFUND)
+        return transfer->found != NULL;
+    return transfer->found == NULL || transfer_state_is_final(transfer->found->state);
 }
 
 void judge_send(Batch *batch)

@@ -47,8 +47,8 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_MISSING_LEG] = {"missing_leg", STATEMENT_IS_CALL,
                                "select giro.missing_leg($1::uuid, $2::text)"},
     [STATEMENT_LEGS_IN_DOUBT] = {"legs_in_doubt", STATEMENT_IS_READ,
-                                 "select * from giro.legs_in_doubt($1::text, $2::text,"
-                                 " $3::bigint, $4::int)"},
+                                 "select * from giro.legs_in_doubt($1::text, $2::bigint,"
+                                 " $3::int)"},
     [STATEMENT_TRANSFERS_BY_ID] = {"transfers_by_id", STATEMENT_IS_READ,
                                    "select * from giro.transfers_by_id($1::uuid[])"},
     [STATEMENT_RECEIPTS_BY_ID] = {"receipts_by_id", STATEMENT_IS_READ,
