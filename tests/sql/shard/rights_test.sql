@@ -8,9 +8,9 @@ select test.same(
       order by p.proname collate "C"$$,
     $$select unnest(array['account_create', 'account_entries', 'account_get', 'account_list',
         'account_patch', 'apply', 'books', 'claim', 'end_session', 'finish', 'give_up', 'identity',
-        'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists', 'receipts_by_id',
-        'receive', 'record', 'session', 'settle', 'steps_home', 'steps_remote', 'tombstone',
-        'transfers_by_id', 'verdict'])$$,
+        'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists',
+        'receipts_by_id', 'receive', 'record', 'session', 'settle', 'steps_home', 'steps_remote',
+        'tombstone', 'transfers_by_id', 'verdict', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
     $$select p.proname from pg_proc p
