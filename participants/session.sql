@@ -28,7 +28,8 @@ begin
             set_config('statement_timeout', p_statement_timeout_ms::text, false),
             set_config('idle_in_transaction_session_timeout', p_idle_timeout_ms::text, false),
             set_config('default_transaction_isolation', 'read committed', false),
-            set_config('client_min_messages', 'warning', false);
+            set_config('client_min_messages', 'warning', false),
+            set_config('jit', 'off', false);
     if current_setting('synchronous_commit') not in ('on', 'remote_apply') then
         perform set_config('synchronous_commit', 'on', false);
     end if;

@@ -34,7 +34,7 @@
 
 enum
 {
-    PG_GROUP_MAX = 32,     /* messages of one group */
+    PG_GROUP_MAX = 64,     /* messages of one group */
     PG_PARAMETER_MAX = 32, /* parameters of one message */
 };
 

@@ -18,7 +18,7 @@ enum
     REASON_MAX = 256,
 };
 
-_Static_assert(PG_GROUP_MAX <= 32, "a bit of Session.hidden for every message of a group");
+_Static_assert(PG_GROUP_MAX <= 64, "a bit of Session.hidden for every message of a group");
 
 static void verify(Session *session);
 
@@ -263,7 +263,7 @@ static void add_limit(Session *session)
     if (session->limited)
         return;
     session->limited = true;
-    session->hidden |= UINT32_C(1) << session->messages++;
+    session->hidden |= UINT64_C(1) << session->messages++;
     pg_group_execute(session->pg, statement_row(STATEMENT_LIMIT)->name, session->limit);
 }
 

@@ -91,7 +91,7 @@ struct Session
     PgTransaction transaction;
     bool overdue; /* its missed deadline was reported */
 
-    uint32_t hidden; /* bit i: message i of the group is the session's own */
+    uint64_t hidden; /* bit i: message i of the group is the session's own */
     unsigned messages;
     bool in_block; /* while a group is being built: inside BEGIN … COMMIT, as far as added */
     bool limited;  /* statement_timeout is set for what is added next */
