@@ -28,6 +28,8 @@ typedef struct FakeTransfer
     char debit[TEXT_MAX];
     char credit[TEXT_MAX];
     char key[TEXT_MAX];
+    bool is_pending; /* a saga that `record` has stored */
+    bool is_staged;  /* and whose transaction has not been committed */
 } FakeTransfer;
 
 static struct
@@ -75,6 +77,7 @@ void fake_transfer(const uint8_t id[16], const char *debit, const char *credit, 
 {
     ASSERT(fake.transfer_count < TRANSFERS_MAX);
     FakeTransfer *transfer = &fake.transfers[fake.transfer_count++];
+    *transfer = (FakeTransfer){0};
     memcpy(transfer->id, id, sizeof transfer->id);
     snprintf(transfer->debit, sizeof transfer->debit, "%s", debit);
     snprintf(transfer->credit, sizeof transfer->credit, "%s", credit);
@@ -126,8 +129,8 @@ static void add_transfer(FakeRows *rows, const FakeTransfer *transfer)
 {
     fake_uuid(rows, transfer->id);
     fake_text(rows, "home");
-    fake_text(rows, "posted");
-    fake_text(rows, "2pc");
+    fake_text(rows, transfer->is_pending ? "pending" : "posted");
+    fake_text(rows, transfer->is_pending ? "saga" : "2pc");
     fake_text(rows, transfer->debit);
     fake_text(rows, transfer->credit);
     fake_int8(rows, 5);
@@ -141,7 +144,10 @@ static void add_transfer(FakeRows *rows, const FakeTransfer *transfer)
     fake_null(rows);    /* next_attempt_at */
     fake_null(rows);    /* last_error */
     fake_timestamp_us(rows, CREATED_AT_US);
-    fake_timestamp_us(rows, DECIDED_AT_US);
+    if (transfer->is_pending)
+        fake_null(rows);
+    else
+        fake_timestamp_us(rows, DECIDED_AT_US);
 }
 
 static const PgRows *known_transfers(const PgParams *params)
@@ -153,7 +159,7 @@ static const PgRows *known_transfers(const PgParams *params)
         const FakeTransfer *transfer = &fake.transfers[i];
         size_t length;
         bool wanted = false;
-        for (size_t j = 0; j < count; j++)
+        for (size_t j = 0; !transfer->is_staged && j < count; j++)
             wanted =
                 wanted || memcmp(fake_array_bytes(params, 0, j, &length), transfer->id, 16) == 0;
         if (wanted)
@@ -199,6 +205,43 @@ static const PgRows *settled_transfers(const PgParams *params)
     return fake_lend(rows);
 }
 
+/* The parameters of record that matter here. */
+static void stage_pending_transfers(const PgParams *params)
+{
+    enum
+    {
+        IDS = 4,
+        DEBITS = 5,
+        CREDITS = 7,
+        KEYS = 9,
+        STATES = 12,
+    };
+    size_t count = fake_array_count(params, IDS);
+    for (size_t i = 0; i < count; i++)
+    {
+        size_t length;
+        if (strcmp(fake_array_text(params, STATES, i), "pending") != 0)
+            continue;
+        fake_transfer(fake_array_bytes(params, IDS, i, &length), fake_array_text(params, DEBITS, i),
+                      fake_array_text(params, CREDITS, i), fake_array_text(params, KEYS, i));
+        fake.transfers[fake.transfer_count - 1].is_pending = true;
+        fake.transfers[fake.transfer_count - 1].is_staged = true;
+    }
+}
+
+void fake_bank_end(bool committed)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < fake.transfer_count; i++)
+    {
+        if (fake.transfers[i].is_staged && !committed)
+            continue;
+        fake.transfers[kept] = fake.transfers[i];
+        fake.transfers[kept++].is_staged = false;
+    }
+    fake.transfer_count = kept;
+}
+
 static const PgRows *bool_row(bool value)
 {
     FakeRows *rows = fake_rows_new(1);
@@ -216,6 +259,7 @@ const PgRows *fake_bank_answer(Statement statement, const PgParams *params)
     case STATEMENT_TRANSFERS_BY_ID:
         return known_transfers(params);
     case STATEMENT_RECORD:
+        stage_pending_transfers(params);
         rows = fake_rows_new(2);
         fake_timestamp_us(rows, CREATED_AT_US);
         fake_timestamp_us(rows, DECIDED_AT_US);

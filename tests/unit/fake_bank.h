@@ -25,6 +25,9 @@ void fake_look(bool prepared, bool leg);
  * none. */
 void fake_receipt(const char *outcome);
 
+/* The sagas that `record` has stored since the last end become visible, or are forgotten. */
+void fake_bank_end(bool committed);
+
 /* The rows of a statement. Live until fake_values_stop. */
 const PgRows *fake_bank_answer(Statement statement, const PgParams *params);
 

@@ -301,6 +301,8 @@ static void execute(Session *session, const Message *message, PgAnswer *answer)
     answer->kind = PG_DONE;
     snprintf(answer->tag, sizeof answer->tag, "%s", tag_of(message->statement));
     answer->rows = message->rows;
+    if (message->statement == STATEMENT_COMMIT)
+        fake_bank_end(kind == FAKE_DONE || kind == FAKE_CUT);
     switch (kind)
     {
     case FAKE_CUT:
