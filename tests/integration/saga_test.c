@@ -389,6 +389,52 @@ static void deadlines_race_with_credits_and_exactly_one_wins(void **state)
     assert_int_equal(bank_balance(client, b), posted);
 }
 
+/* Runs the statement in 50 sessions, ten at a time, and counts how many answered this word. */
+static int count_of_fifty(int shard, const char *statement, const char *word)
+{
+    char command[1600];
+    char output[64];
+    snprintf(command, sizeof command,
+             "seq 50 | xargs -P 10 -I{} psql -XAt \"%s\" -c \"%s\" 2>&1 | grep -c '%s'",
+             cluster_dsn(cluster, shard), statement, word);
+    cluster_shell(cluster, command, output, sizeof output);
+    return atoi(output);
+}
+
+static void fifty_duplicates_of_every_step_change_nothing(void **state)
+{
+    AccountName a;
+    AccountName b;
+    char id[UUID_TEXT_MAX + 1];
+    char statement[800];
+    (void)state;
+    bank_open(client, HOME, 100, a);
+    bank_open(client, REMOTE, 0, b);
+    bank_expect(client, &(Payment){a, b, 30, bank_key(), saga}, 201, NULL, id);
+    snprintf(statement, sizeof statement,
+             "select giro.receive(gen_random_uuid(), array['%s'::uuid], array['%s'], "
+             "array[''::bytea], array[null::text])",
+             id, b);
+    assert_int_equal(count_of_fifty(REMOTE, statement, "receipts_key"), 50);
+    snprintf(statement, sizeof statement,
+             "select t.outcome from giro.receipts r join giro.partitions p on p.keyspace = '' and "
+             "r.credit_route >= p.lo and (p.hi is null or r.credit_route < p.hi), "
+             "lateral giro.tombstone(array[p.partition], array[p.epoch], gen_random_uuid(), "
+             "array[r.transfer], array[r.credit_account], array[r.credit_route], "
+             "array[p.partition]) t where r.transfer = '%s'",
+             id);
+    assert_int_equal(count_of_fifty(REMOTE, statement, "applied"), 50);
+    snprintf(statement, sizeof statement,
+             "select t.state from giro.transfers x join giro.partitions p on p.keyspace = '' and "
+             "x.debit_route >= p.lo and (p.hi is null or x.debit_route < p.hi), "
+             "lateral giro.settle(array[p.partition], array[p.epoch], array[x.id], "
+             "array[x.debit_route], array[p.partition], array['cancelled']) t where x.id = '%s'",
+             id);
+    assert_int_equal(count_of_fifty(HOME, statement, "posted"), 50);
+    assert_int_equal(bank_balance(client, a), 70);
+    assert_int_equal(bank_balance(client, b), 30);
+}
+
 /* ---- steps that fail ------------------------------------------------------------------------- */
 
 static void a_poison_credit_waits_visibly_and_holds_nobody_up(void **state)
@@ -516,6 +562,7 @@ int main(void)
         with_books(respond_async_answers_once_the_debit_is_durable),
         with_books(a_late_credit_meets_the_tombstone),
         with_books(deadlines_race_with_credits_and_exactly_one_wins),
+        with_books(fifty_duplicates_of_every_step_change_nothing),
         with_books(a_poison_credit_waits_visibly_and_holds_nobody_up),
         with_books(a_refund_that_cannot_be_paid_keeps_the_money_in_transit),
         with_books(a_crash_between_steps_is_gone_on_with_when_it_is_due),
