@@ -10,7 +10,7 @@ enum
     REFRESH_MS = 2000, /* how long a fresh directory is waited for */
     GRACE_MS = 500,    /* how long transfers wait for a shard that has just been lost */
 
-    CALLS_MAX = 1024, /* claims and postponements at once */
+    CALLS_MAX = 1024, /* statements outside of batches, at once */
     CALL_DEADLINE_MS = 5000,
     CALL_BYTES = 64 * 1024,
     CLAIM_PERIOD_MS = 500,

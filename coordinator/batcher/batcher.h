@@ -2,11 +2,13 @@
  * From single requests to batches, and back to single answers.
  *
  * Every request is filed under its transfer id: a concurrent twin of a key attaches to the transfer
- * in flight and gets the same answer. Transfers queue in the lane of their ordered pair (home,
- * remote); while a batch of a lane is in flight the next ones gather, and a lone transfer leaves at
- * once. Transfers that met a locked account go on in the lane's waiting group, so that innocents
- * never wait for them. No batch is formed for a shard that is suspect. Everything is bounded:
- * transfers in flight, batches, transfers and partitions per batch, attempts.
+ * in flight and gets the same answer. Transfers queue in the lane of their next batch (of their
+ * ordered pair of shards, or, for a saga's steps, of one shard); while a batch of a lane is in
+ * flight the next ones gather, and a lone transfer leaves at once. Transfers that met a locked
+ * account wait for it outside of any batch, so that innocents never wait with them. No batch is
+ * formed for a shard that is suspect. A saga that cannot go on is let go of: its row at home is
+ * claimed when it is due, by whoever looks. Everything is bounded: transfers in flight, batches,
+ * transfers and partitions per batch, attempts.
  */
 #ifndef GIRO_BATCHER_H
 #define GIRO_BATCHER_H
