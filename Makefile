@@ -116,15 +116,19 @@ test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh integration $(OUT)/logs/integration \
 	  $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 
+.PHONY: test-contract
+test-contract: $(OUT)/girod ## all that girod answers, held against its OpenAPI description
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh contract $(OUT)/logs/contract tests/contract/run.sh
+
 # ---- all of it ---------------------------------------------------------------------------------------
 
 # Under the sanitizers `make test` runs the programs that reach most of girod; `make asan` runs all.
 SANITIZED := transfers_test saga_test faults_test batch_test
 
 .PHONY: test asan asan-short
-test: packages ## everything: unit, sql, integration; unit and the heart of integration again under ASan and UBSan
+test: packages ## everything: unit, sql, integration, contract; unit and the heart of integration again under ASan and UBSan
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@$(MAKE) --no-print-directory test-unit test-sql test-integration
+	@$(MAKE) --no-print-directory test-unit test-sql test-integration test-contract
 	@$(MAKE) --no-print-directory asan-short
 
 asan-short:

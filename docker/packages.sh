@@ -14,6 +14,7 @@ packages=(
     libpq-dev libuv1-dev libmicrohttpd-dev libjansson-dev libsodium-dev
     libcmocka-dev libcurl4-openssl-dev
     postgresql-15 postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl
+    python3 python3-jsonschema
     curl jq procps
 )
 if [[ ${1:-} == --lint ]]; then

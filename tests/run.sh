@@ -12,8 +12,9 @@ name=$1 logs=$2
 shift 2
 mkdir -p "$logs"
 
-# The last words of cmocka and of pg_prove.
+# The last words of cmocka, of pg_prove, and of what counts for itself.
 closings='^\[  (PASSED|FAILED)  \] [0-9]+ test|^Result: |^All tests successful'
+closings+='|^[0-9]+ passed, [0-9]+ failed$'
 
 run_one() {
     local program=$1 log started closing
@@ -37,9 +38,11 @@ for program in "$@"; do
     log=$logs/$(basename "$program").log
     ok=$(awk '/^\[       OK \]/ { n++ }
               /^Files=/ { sub(".*Tests=", ""); n += $0 + 0 }
+              /^[0-9]+ passed, [0-9]+ failed$/ { n += $1 }
               END { print n + 0 }' "$log")
     bad=$(awk '/^\[  FAILED  \] [a-z_0-9]+$/ || /Failed test/ { n++ }
-               END { print int((n + 1) / 2) }' "$log")
+               /^[0-9]+ passed, [0-9]+ failed$/ { counted += $3 }
+               END { print int((n + 1) / 2) + counted }' "$log")
     tail -n 1 "$log" | grep -qx 'exit 0' || [ "$bad" -gt 0 ] || bad=1
     passed=$((passed + ok))
     failed=$((failed + bad))

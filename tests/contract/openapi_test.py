@@ -1,0 +1,382 @@
+#!/usr/bin/python3
+"""Compares what a girod answers with the OpenAPI description that it serves.
+
+    openapi_test.py HOST:PORT        of a girod with --enable-failpoints, see run.sh
+
+Every operation gets right requests with known outcomes (the table of examples below) and requests
+that are wrong in one way each (mutations.py). Every answer is held against the description
+(description.py). An operation without an example fails the test, so a new one cannot be forgotten.
+GIRO_TEST_SEED chooses the random ones among the mutations.
+"""
+
+import collections
+import http.client
+import json
+import os
+import random
+import sys
+import uuid
+
+import mutations
+from description import Description
+from mutations import REFUSED, TAKEN
+
+SECONDS = 40
+SHOWN_OF_A_KIND = 3
+FAILPOINT = "saga.credit.remote.before"
+
+
+class Answer:
+    def __init__(self, method, response):
+        self.method = method
+        self.status = response.status
+        self.headers = response.getheaders()
+        self.body = response.read()
+
+    def header(self, name):
+        values = [value for key, value in self.headers if key.lower() == name.lower()]
+        return values[0] if len(values) == 1 else None
+
+    def value(self):
+        return json.loads(self.body.decode())
+
+
+class Request:
+    """One request; the defaults make it a right one."""
+
+    def __init__(self, method, target, body=None, headers=()):
+        self.method = method
+        self.target = target
+        self.body = body
+        self.headers = dict(headers)
+        self.more_headers = []
+        self.announced = None  # a Content-Length with nothing behind it
+        if body is not None:
+            self.headers.setdefault("Content-Type", "application/json")
+
+    def change_headers(self, changes):
+        for name, value in changes:
+            self.headers.pop(name, None)
+            if value is not None:
+                self.more_headers.append((name, value))
+
+    def send(self, place):
+        connection = http.client.HTTPConnection(place, timeout=SECONDS)
+        try:
+            connection.putrequest(self.method, self.target, skip_accept_encoding=True)
+            for name, value in list(self.headers.items()) + self.more_headers:
+                connection.putheader(name, value)
+            if self.announced is not None:
+                connection.putheader("Content-Length", str(self.announced))
+            elif self.body is not None:
+                connection.putheader("Content-Length", str(len(self.body)))
+            connection.endheaders()
+            if self.body is not None and self.announced is None:
+                connection.send(self.body)
+            return Answer(self.method, connection.getresponse())
+        finally:
+            connection.close()
+
+    def __str__(self):
+        headers = list(self.headers.items()) + self.more_headers
+        return f"{self.method} {self.target[:200]} {str(headers)[:200]} {str(self.body)[:300]}"
+
+
+class World:
+    """The girod, its description, and what the examples have made there."""
+
+    def __init__(self, place, seed):
+        self.place = place
+        self.chance = random.Random(seed)
+        self.count = 0
+        self.run = uuid.uuid4().hex[:8]
+        document = Request("GET", "/openapi.json").send(place).value()
+        self.description = Description(document)
+        self.operations = {operation.name: operation
+                           for operation in self.description.operations()}
+        self.passed = 0
+        self.failed = 0
+        self.seen = set()
+        self.kinds = collections.Counter()
+
+    def fresh(self, prefix="k"):
+        self.count += 1
+        return f"{prefix}{self.run}-{self.count}"
+
+    def note(self, label, request, faults):
+        if not faults:
+            self.passed += 1
+            return
+        self.failed += 1
+        kind = (label.split(":")[0], faults[0])
+        self.kinds[kind] += 1
+        if self.kinds[kind] <= SHOWN_OF_A_KIND:
+            print(f"FAILED {label}\n  {request}")
+            for fault in faults[:4]:
+                print(f"  -> {fault}")
+
+    def check(self, operation, label, request, expected):
+        """Sends a request and judges the answer; expected is a status or an expectation."""
+        try:
+            answer = request.send(self.place)
+        except (OSError, http.client.HTTPException) as error:
+            self.note(f"{operation.name}: {label}", request, [f"no answer: {error!r}"])
+            return None
+        faults = operation.judge(answer) + unexpected(answer, expected)
+        sent = dict(request.more_headers).get("X-Request-Id")
+        if sent == "contract-1.a_b" and answer.header("X-Request-Id") != sent:
+            faults.append("the request id is not echoed")
+        if faults:
+            faults.append(f"{answer.status} {answer.body[:300]}")
+        self.note(f"{operation.name}: {label}", request, faults)
+        self.seen.add((operation.name, str(answer.status)))
+        return answer
+
+
+def unexpected(answer, expected):
+    if isinstance(expected, int):
+        wrong = answer.status != expected
+    elif expected == REFUSED:
+        wrong = not 400 <= answer.status < 500
+    else:
+        wrong = expected == TAKEN and answer.status in (400, 413, 415)
+    return [f"{expected} was expected"] if wrong else []
+
+
+# ---- examples ---------------------------------------------------------------------------------
+
+
+class Examples:
+    """Right requests. A method named like an operation makes one that can be sent at any time."""
+
+    def __init__(self, world):
+        self.world = world
+        self.state = None  # of the last transfer
+        self.debit = self.account("r:a", floor=None)
+        self.credit = self.account("r:h")
+        self.poor = self.account("r:a")
+        self.euro = self.account("r:h", currency="EUR")
+        self.posted = self.pay(201, mode="2pc", reference="Größe", metadata={"a": "b"})
+        self.refused = self.pay(422, debit_account=self.poor)
+        self.local = self.pay(201, credit_account=self.poor)
+
+    def account(self, prefix, **fields):
+        name = self.world.fresh(prefix)
+        self.check("createAccount", 201, {"id": name, "currency": "USD", **fields})
+        return name
+
+    def check(self, name, expected, body=None, headers=(), path=None):
+        operation = self.world.operations[name]
+        body = None if body is None else json.dumps(body).encode()
+        request = Request(operation.method, path or operation.path, body, headers)
+        return self.world.check(operation, "example", request, expected)
+
+    def transfer(self, **fields):
+        return {"debit_account": self.debit, "credit_account": self.credit, "amount": 1,
+                "currency": "USD", **fields}
+
+    def pay(self, expected, key=None, prefer=None, **fields):
+        headers = {"Idempotency-Key": key or self.world.fresh()}
+        if prefer is not None:
+            headers["Prefer"] = prefer
+        answer = self.check("createTransfer", expected, self.transfer(**fields), headers)
+        value = answer.value()
+        self.state = value.get("state")
+        return value.get("transfer_id") or value.get("id")
+
+    def expect_state(self, state):
+        self.world.note("state of an example", state,
+                        [] if self.state == state else [f"it is {self.state}"])
+
+    # What right requests of each operation are made of: path, query, body, headers.
+
+    def bodies(self):
+        return {
+            "createTransfer": lambda: self.transfer(reference="r", metadata={"a": "b"}),
+            "createTransfers": lambda: {"transfers": [self.batch_item()]},
+            "cancelTransfer": lambda: {"reason": "a contract test"},
+            "createAccount": lambda: {"id": self.world.fresh("r:a"), "currency": "USD"},
+            "changeAccount": lambda: {"reason": "a contract test", "floor": -5},
+            "armFailpoint": lambda: {"action": "error", "count": 1, "ms": 0},
+        }
+
+    def batch_item(self):
+        return {"idempotency_key": self.world.fresh(), **self.transfer()}
+
+    def paths(self):
+        return {
+            "getTransfer": self.posted, "getTransferSteps": self.posted,
+            "cancelTransfer": self.posted, "getAccount": self.debit, "changeAccount": self.poor,
+            "listEntries": self.debit, "getFailpoint": FAILPOINT, "armFailpoint": FAILPOINT,
+            "clearFailpoint": FAILPOINT, "explainProblem": "account-busy",
+        }
+
+    def queries(self):
+        return {"findTransfer": [("debit_account", self.debit), ("idempotency_key", "k")]}
+
+    def statuses(self):
+        """Where the example is not answered by 200."""
+        return {"createTransfer": 201, "createAccount": 201, "cancelTransfer": 409,
+                "clearFailpoint": 204}
+
+    def request(self, operation):
+        name = operation.name
+        target = operation.path
+        for parameter in operation.parameters_in("path"):
+            target = target.replace("{" + parameter["name"] + "}", self.paths()[name])
+        query = "&".join("=".join(pair) for pair in self.queries().get(name, []))
+        body = None
+        if operation.body_schema() is not None:
+            body = json.dumps(self.bodies()[name]()).encode()
+        headers = {"Idempotency-Key": self.world.fresh()} if name == "createTransfer" else {}
+        return Request(operation.method, target + ("?" + query if query else ""), body, headers)
+
+
+def known_outcomes(world, examples):
+    """Transfers and accounts in all the states that can be had without a fault of a shard."""
+    key = world.fresh()
+    examples.pay(201, key)
+    examples.pay(200, key)
+    examples.pay(422, key, amount=2)  # idempotency-key-reused
+    examples.pay(422, credit_account=examples.euro)
+    examples.pay(422, credit_account=examples.debit)
+    examples.pay(422, credit_account=world.fresh("r:h"))
+    examples.pay(404, debit_account=world.fresh("r:a"))
+    key = world.fresh()
+    examples.pay(422, key, debit_account=examples.poor, amount=10**9)
+    examples.pay(422, key, debit_account=examples.poor, amount=10**9)
+    examples.check("createAccount", 200, {"id": examples.poor, "currency": "USD"})
+    examples.check("createAccount", 409, {"id": examples.poor, "currency": "EUR"})
+    for status in ("frozen", "open"):
+        examples.check("changeAccount", 200, {"reason": "a contract test", "status": status},
+                       path=f"/v1/accounts/{examples.poor}")
+    examples.check("changeAccount", 409, {"reason": "a contract test", "status": "closed"},
+                   path=f"/v1/accounts/{examples.credit}")
+    pending_and_reversed(world, examples)
+    examples.check("createTransfers", 200, {"transfers": [
+        examples.batch_item(), {**examples.batch_item(), "amount": 0}, {}, 1,
+        {**examples.batch_item(), "debit_account": examples.poor, "amount": 10**9},
+        {**examples.batch_item(), "mode": "saga"}]})
+    for limit in ("", "?limit=1"):
+        for name, path in (("listAccounts", "/v1/accounts"),
+                           ("listEntries", f"/v1/accounts/{examples.debit}/entries")):
+            page = examples.check(name, 200, path=path + limit).value()
+            if page["next_cursor"] is not None:
+                examples.check(name, 200,
+                               path=f"{path}?limit=2&cursor={page['next_cursor']}")
+
+
+def pending_and_reversed(world, examples):
+    """A saga whose credit fails is seen while it is pending, cancelled, and seen again."""
+    arm = f"/v1/failpoints/{FAILPOINT}"
+    examples.check("armFailpoint", 200, {"action": "error", "count": 100000}, path=arm)
+    key = world.fresh()
+    saga = examples.pay(202, key, "respond-async", mode="saga")
+    examples.pay(202, key, "wait=0", mode="saga")
+    for name, tail in (("getTransfer", ""), ("getTransferSteps", "/steps")):
+        examples.check(name, 200, path=f"/v1/transfers/{saga}{tail}")
+    examples.check("cancelTransfer", 202, {"reason": "a contract test"}, {"Prefer": "wait=0"},
+                   f"/v1/transfers/{saga}/actions/cancel")
+    examples.check("cancelTransfer", 200, {"reason": "a contract test"}, {"Prefer": "wait=20"},
+                   f"/v1/transfers/{saga}/actions/cancel")
+    examples.check("clearFailpoint", 204, path=arm)
+    examples.pay(422, key, mode="saga")
+    examples.expect_state("reversed")
+    examples.pay(422, mode="saga", prefer="wait=20", credit_account=world.fresh("r:h"))
+    examples.expect_state("reversed")
+    for transfer in (saga, examples.refused, examples.local, examples.posted):
+        for name, tail in (("getTransfer", ""), ("getTransferSteps", "/steps")):
+            examples.check(name, 200, path=f"/v1/transfers/{transfer}{tail}")
+
+
+# ---- one operation ------------------------------------------------------------------------------
+
+
+def try_operation(world, examples, operation):
+    def check(label, request, expected):
+        world.check(operation, label, request, expected)
+        if operation.name == "armFailpoint":  # what is armed must not strike a later request
+            Request("DELETE", request.target).send(world.place)
+
+    check("example", examples.request(operation), examples.statuses().get(operation.name, 200))
+    if operation.method == "GET":
+        head = examples.request(operation)
+        head.method = "HEAD"
+        check("HEAD", head, 200)
+    for label, changes, expected in mutations.headers(operation):
+        request = examples.request(operation)
+        request.change_headers(changes if label != "Host twice" else [])
+        request.more_headers += [] if label != "Host twice" else changes
+        check(label, request, expected)
+    for label, query, expected in mutations.queries(
+            operation, examples.queries().get(operation.name, [])):
+        request = examples.request(operation)
+        request.target = request.target.split("?")[0] + "?" + query
+        if request.target.isascii():
+            check(label, request, expected)
+    try_path(check, examples, operation)
+    try_body(world, check, examples, operation)
+
+
+def try_path(check, examples, operation):
+    for parameter in operation.parameters_in("path"):
+        for label, segment, expected in mutations.path_ids(operation, parameter):
+            request = examples.request(operation)
+            request.target = operation.path.replace("{" + parameter["name"] + "}", segment)
+            check(label, request, expected)
+
+
+def try_body(world, check, examples, operation):
+    request = examples.request(operation)
+    request.announced = 1 << 30  # far beyond any limit, so that it is not waited for
+    check("a body of 1 GiB", request, 413)
+    if operation.body_schema() is None:
+        return
+    example = examples.bodies()[operation.name]
+    for label, body, expected in mutations.bodies(operation, example, world.chance):
+        request = examples.request(operation)
+        request.body = body
+        if operation.name == "createTransfers" and expected == REFUSED:
+            expected = mutations.ANY  # an item fails alone
+        check(label, request, expected)
+
+
+def try_other_methods(world, path):
+    """What is not described is 405, and Allow names what is."""
+    methods = world.description.methods_of(path)
+    target = path.replace("{", "").replace("}", "")
+    for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ZZZ"):
+        if method in methods:
+            continue
+        request = Request(method, target)
+        answer = request.send(world.place)
+        allow = set((answer.header("Allow") or "").split(", "))
+        faults = []
+        if answer.status != 405 or answer.value()["code"] != "method-not-allowed":
+            faults.append(f"{answer.status} and not 405")
+        if allow != methods:
+            faults.append(f"Allow names {sorted(allow)} and not {sorted(methods)}")
+        world.note(f"{method} {path}", request, faults)
+
+
+def main():
+    seed = int(os.environ.get("GIRO_TEST_SEED", "20"))
+    print(f"seed {seed}")
+    world = World(sys.argv[1], seed)
+    examples = Examples(world)
+    known_outcomes(world, examples)
+    for operation in world.operations.values():
+        try_operation(world, examples, operation)
+    for path in world.description.document["paths"]:
+        try_other_methods(world, path)
+    described = {(operation.name, status) for operation in world.operations.values()
+                 for status in operation.what["responses"]}
+    unseen = sorted(" ".join(pair) for pair in described - world.seen
+                    if pair[1] not in ("408", "429", "503"))
+    print(f"described and not seen: {', '.join(unseen) or 'nothing'}")
+    print(f"{world.passed} passed, {world.failed} failed")
+    return 0 if world.failed == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
