@@ -1,5 +1,5 @@
--- Lists prepared legs of this cluster that nobody seems to be working on: prepared at least p_age_ms
--- ago, here in this database, by this role.
+-- Lists prepared legs of this cluster that nobody seems to be working on: prepared at least
+-- p_age_ms ago, here in this database, by this role.
 --
 -- Called by:  every coordinator, all the time; for each it asks the home for the verdict and then
 --             applies or cancels the leg.
