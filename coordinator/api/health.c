@@ -89,13 +89,17 @@ void health_ready(Api *api, HttpRequest *request)
         problem_send(request, trouble, NULL);
         return;
     }
+    HttpReply reply = {0};
+    char retry_after[PROBLEM_RETRY_AFTER_MAX];
+    if (trouble != ERROR_NONE)
+        problem_retry_header(&reply, trouble, retry_after);
     JsonWriter *writer = answer_writer();
     json_begin_object(writer, NULL);
     json_put_string(writer, "status", trouble == ERROR_NONE ? "ready" : error_row(trouble)->name);
     if (verbose)
         write_details(writer, api);
     json_end_object(writer);
-    answer_json(request, trouble == ERROR_NONE ? 200 : 503, writer, &(HttpReply){0});
+    answer_json(request, trouble == ERROR_NONE ? 200 : 503, writer, &reply);
 }
 
 void health_version(Api *api, HttpRequest *request)

@@ -12,7 +12,6 @@ enum
 {
     PROBLEM_BYTES_MAX = 16 * 1024,
     TYPE_MAX = 64,
-    RETRY_AFTER_MAX = 16,
 };
 
 /* Appends the reference token of a field, escaped as RFC 6901 says; cut where it does not fit. */
@@ -138,17 +137,22 @@ static void log_answer(const HttpRequest *request, const Problem *problem)
     json_writer_free(writer);
 }
 
+void problem_retry_header(HttpReply *reply, ErrorCode code, char ret_text[PROBLEM_RETRY_AFTER_MAX])
+{
+    const ErrorRow *row = error_row(code);
+    if (row->retry_after_ms <= 0)
+        return;
+    snprintf(ret_text, PROBLEM_RETRY_AFTER_MAX, "%d", (row->retry_after_ms + 999) / 1000);
+    http_reply_header(reply, "Retry-After", ret_text);
+}
+
 void problem_reply(HttpRequest *request, const Problem *problem, HttpReply *reply)
 {
     const ErrorRow *row = error_row(problem->code);
     JsonWriter *writer = json_writer_new(PROBLEM_BYTES_MAX);
-    char retry_after[RETRY_AFTER_MAX];
+    char retry_after[PROBLEM_RETRY_AFTER_MAX];
     problem_write(writer, NULL, problem, http_request_id(request));
-    if (row->retry_after_ms > 0)
-    {
-        snprintf(retry_after, sizeof retry_after, "%d", (row->retry_after_ms + 999) / 1000);
-        http_reply_header(reply, "Retry-After", retry_after);
-    }
+    problem_retry_header(reply, problem->code, retry_after);
     reply->status = row->status;
     reply->content_type = "application/problem+json";
     reply->body = json_writer_text(writer, &reply->body_length);

@@ -12,6 +12,7 @@ enum
 {
     POINTER_MAX = 80,
     FAULT_DETAIL_MAX = 160,
+    PROBLEM_RETRY_AFTER_MAX = 16,
 };
 
 /* What is wrong with a request, and where. Owned by the caller. */
@@ -43,6 +44,9 @@ void problem_write(JsonWriter *writer, const char *name, const Problem *problem,
 /* A code that a person should hear of besides the client, and that no other line of the log tells
  * of. */
 bool problem_is_for_operators(ErrorCode code);
+
+/* Gives a reply the Retry-After of a code, if it has one. The text must outlive the reply. */
+void problem_retry_header(HttpReply *reply, ErrorCode code, char ret_text[PROBLEM_RETRY_AFTER_MAX]);
 
 /* Answers the request with the problem. `reply` may hold headers already; status, body and
  * Retry-After are set here. */

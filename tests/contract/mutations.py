@@ -104,24 +104,25 @@ def places_of(description, schema, example, place=()):
 
 
 def changed(example, place, value, remove=False):
+    """A copy with another value at a place; the same if an earlier change took the place away."""
     result = copy.deepcopy(example)
     inner = result
     for step in place[:-1]:
-        if not isinstance(inner, (dict, list)) or (isinstance(inner, dict) and step not in inner):
-            return result
-        if isinstance(inner, list) and step >= len(inner):
+        if not holds(inner, step):
             return result
         inner = inner[step]
     last = place[-1]
-    if isinstance(inner, dict):
+    if remove and holds(inner, last):
+        del inner[last]
+    elif not remove and (holds(inner, last) or isinstance(inner, dict)):
         inner[last] = value
-        if remove:
-            del inner[last]
-    elif isinstance(inner, list) and last < len(inner):
-        inner[last] = value
-        if remove:
-            del inner[last]
     return result
+
+
+def holds(container, step):
+    if isinstance(container, dict):
+        return step in container
+    return isinstance(container, list) and isinstance(step, int) and step < len(container)
 
 
 def queries(operation, example):

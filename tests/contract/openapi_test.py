@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 """Compares what a girod answers with the OpenAPI description that it serves.
 
-    openapi_test.py HOST:PORT        of a girod with --enable-failpoints, see run.sh
+    openapi_test.py HOST:PORT DIRECTORY
+
+of a girod with --enable-failpoints, and of its cluster (see run.sh).
 
 Every operation gets right requests with known outcomes (the table of examples below) and requests
 that are wrong in one way each (mutations.py). Every answer is held against the description
-(description.py). An operation without an example fails the test, so a new one cannot be forgotten.
+((description.py). An operation without an example fails the test, so a new one cannot be forgotten.
+At the end the shards are killed, and every right request is sent once more.
 GIRO_TEST_SEED chooses the random ones among the mutations.
 """
 
@@ -14,72 +17,18 @@ import http.client
 import json
 import os
 import random
+import signal
 import sys
+import time
 import uuid
 
 import mutations
 from description import Description
-from mutations import REFUSED, TAKEN
+from mutations import ANY, REFUSED, TAKEN
+from wire import Request
 
-SECONDS = 40
 SHOWN_OF_A_KIND = 3
 FAILPOINT = "saga.credit.remote.before"
-
-
-class Answer:
-    def __init__(self, method, response):
-        self.method = method
-        self.status = response.status
-        self.headers = response.getheaders()
-        self.body = response.read()
-
-    def header(self, name):
-        values = [value for key, value in self.headers if key.lower() == name.lower()]
-        return values[0] if len(values) == 1 else None
-
-    def value(self):
-        return json.loads(self.body.decode())
-
-
-class Request:
-    """One request; the defaults make it a right one."""
-
-    def __init__(self, method, target, body=None, headers=()):
-        self.method = method
-        self.target = target
-        self.body = body
-        self.headers = dict(headers)
-        self.more_headers = []
-        self.announced = None  # a Content-Length with nothing behind it
-        if body is not None:
-            self.headers.setdefault("Content-Type", "application/json")
-
-    def change_headers(self, changes):
-        for name, value in changes:
-            self.headers.pop(name, None)
-            if value is not None:
-                self.more_headers.append((name, value))
-
-    def send(self, place):
-        connection = http.client.HTTPConnection(place, timeout=SECONDS)
-        try:
-            connection.putrequest(self.method, self.target, skip_accept_encoding=True)
-            for name, value in list(self.headers.items()) + self.more_headers:
-                connection.putheader(name, value)
-            if self.announced is not None:
-                connection.putheader("Content-Length", str(self.announced))
-            elif self.body is not None:
-                connection.putheader("Content-Length", str(len(self.body)))
-            connection.endheaders()
-            if self.body is not None and self.announced is None:
-                connection.send(self.body)
-            return Answer(self.method, connection.getresponse())
-        finally:
-            connection.close()
-
-    def __str__(self):
-        headers = list(self.headers.items()) + self.more_headers
-        return f"{self.method} {self.target[:200]} {str(headers)[:200]} {str(self.body)[:300]}"
 
 
 class World:
@@ -253,6 +202,7 @@ def known_outcomes(world, examples):
     examples.check("changeAccount", 409, {"reason": "a contract test", "status": "closed"},
                    path=f"/v1/accounts/{examples.credit}")
     pending_and_reversed(world, examples)
+    doubtful(world, examples)
     examples.check("createTransfers", 200, {"transfers": [
         examples.batch_item(), {**examples.batch_item(), "amount": 0}, {}, 1,
         {**examples.batch_item(), "debit_account": examples.poor, "amount": 10**9},
@@ -287,6 +237,17 @@ def pending_and_reversed(world, examples):
     for transfer in (saga, examples.refused, examples.local, examples.posted):
         for name, tail in (("getTransfer", ""), ("getTransferSteps", "/steps")):
             examples.check(name, 200, path=f"/v1/transfers/{transfer}{tail}")
+
+
+def doubtful(world, examples):
+    """A coordinator that hears nothing of its decision cannot say what became of the transfer."""
+    arm = "/v1/failpoints/2pc.decide.home.before"
+    examples.check("armFailpoint", 200, {"action": "drop"}, path=arm)
+    key = world.fresh()
+    examples.pay(ANY, key, "wait=0", mode="2pc")  # 503, or the outcome if that came at once
+    examples.check("clearFailpoint", 204, path=arm)
+    examples.pay(ANY, key, "wait=20", mode="2pc")
+    examples.expect_state("posted")
 
 
 # ---- one operation ------------------------------------------------------------------------------
@@ -337,7 +298,7 @@ def try_body(world, check, examples, operation):
         request = examples.request(operation)
         request.body = body
         if operation.name == "createTransfers" and expected == REFUSED:
-            expected = mutations.ANY  # an item fails alone
+            expected = ANY  # an item fails alone
         check(label, request, expected)
 
 
@@ -359,6 +320,24 @@ def try_other_methods(world, path):
         world.note(f"{method} {path}", request, faults)
 
 
+def without_shards(world, examples, directory):
+    """Kills all shards. What needs them is 503, by what the description says of that."""
+    for shard in sorted(os.listdir(directory)):
+        if shard.startswith("shard-"):
+            with open(f"{directory}/{shard}/data/postmaster.pid", encoding="ascii") as file:
+                os.kill(int(file.readline()), signal.SIGQUIT)
+    time.sleep(1)
+    for operation in world.operations.values():
+        request = examples.request(operation)
+        needs_shards = operation.path.startswith(("/v1/transfers", "/v1/accounts", "/readyz"))
+        expected = 503 if needs_shards else examples.statuses().get(operation.name, 200)
+        if operation.name == "createTransfers":
+            expected = 200  # its items say 503
+        request.headers["Prefer"] = "wait=1"
+        world.check(operation, "without shards", request, expected)
+    examples.check("ready", 503, path="/readyz?verbose")
+
+
 def main():
     seed = int(os.environ.get("GIRO_TEST_SEED", "20"))
     print(f"seed {seed}")
@@ -369,10 +348,11 @@ def main():
         try_operation(world, examples, operation)
     for path in world.description.document["paths"]:
         try_other_methods(world, path)
+    without_shards(world, examples, sys.argv[2])
     described = {(operation.name, status) for operation in world.operations.values()
                  for status in operation.what["responses"]}
     unseen = sorted(" ".join(pair) for pair in described - world.seen
-                    if pair[1] not in ("408", "429", "503"))
+                    if pair[1] not in ("408", "429"))
     print(f"described and not seen: {', '.join(unseen) or 'nothing'}")
     print(f"{world.passed} passed, {world.failed} failed")
     return 0 if world.failed == 0 else 1

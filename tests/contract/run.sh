@@ -64,4 +64,5 @@ trap 'exit 143' TERM
 
 bash "$root/docker/up.sh"
 # Debian's own interpreter: another one may lack python3-jsonschema.
-PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/openapi_test.py" "127.0.0.1:$GIRO_PORT"
+PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/openapi_test.py" "127.0.0.1:$GIRO_PORT" \
+    "$GIRO_DIR"

@@ -76,6 +76,7 @@ static void one_dead_shard_does_not_unready(void **state)
     assert_string_equal(world->body, "{\"status\":\"ready\"}");
     get(world, "/readyz?verbose");
     expect(world, 200);
+    assert_false(has_header(world, "Retry-After: "));
     const Json *shard = json_array_at(json_field(world->json, "shards"), 1);
     assert_false(json_as_bool(json_field(shard, "usable")));
     assert_string_equal(json_as_string(json_field(shard, "trouble")), "connection refused");
@@ -85,6 +86,7 @@ static void one_dead_shard_does_not_unready(void **state)
     expect_problem(world, 503, "shard-unavailable");
     get(world, "/readyz?verbose=true");
     expect(world, 503);
+    assert_true(has_header(world, "Retry-After: "));
     assert_string_equal(text_field(world, "status"), "shard-unavailable");
     fake_unload_directory();
     get(world, "/readyz?verbose=false");
