@@ -16,6 +16,11 @@ mkdir -p "$logs"
 closings='^\[  (PASSED|FAILED)  \] [0-9]+ test|^Result: |^All tests successful'
 closings+='|^[0-9]+ passed, [0-9]+ failed$'
 
+# Did the program end well, and did its runner say so?
+ended_well() { # log
+    tail -n 1 "$1" | grep -qx 'exit 0' && grep -qaE "$closings" "$1"
+}
+
 run_one() {
     local program=$1 log started closing
     log=$logs/$(basename "$program").log
@@ -23,13 +28,13 @@ run_one() {
     timeout --kill-after=30 "${GIRO_TEST_SECONDS:-600}" "$program" > "$log" 2>&1
     echo "exit $?" >> "$log"
     closing=$(tr '\n' ' ' < <(grep -aE "$closings" "$log"))
-    if tail -n 1 "$log" | grep -qx 'exit 0' && [ -n "$closing" ]; then
+    if ended_well "$log"; then
         printf '%-32s %4d s  %s\n' "$(basename "$program")" "$(($(date +%s) - started))" "$closing"
     else
         printf '%s\n' "---- $program" "$(cat "$log")" "----"
     fi
 }
-export -f run_one
+export -f run_one ended_well
 export logs closings
 printf '%s\n' "$@" | xargs -P "${GIRO_TEST_JOBS:-2}" -I{} bash -c 'run_one {}'
 
@@ -43,7 +48,7 @@ for program in "$@"; do
     bad=$(awk '/^\[  FAILED  \] [a-z_0-9]+$/ || /Failed test/ { n++ }
                /^[0-9]+ passed, [0-9]+ failed$/ { counted += $3 }
                END { print int((n + 1) / 2) + counted }' "$log")
-    tail -n 1 "$log" | grep -qx 'exit 0' || [ "$bad" -gt 0 ] || bad=1
+    ended_well "$log" || [ "$bad" -gt 0 ] || bad=1
     passed=$((passed + ok))
     failed=$((failed + bad))
 done
