@@ -142,8 +142,3 @@ void claimer_stop(Claimer *claimer)
     claimer->stopped = true;
     loop_timer_stop(claimer->timer);
 }
-
-size_t claimer_busy(const Claimer *claimer)
-{
-    return claimer->busy;
-}

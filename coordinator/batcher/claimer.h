@@ -30,7 +30,5 @@ void claimer_free(Claimer *claimer); /* accepts NULL; no call of it may be under
 /* Makes the next round start at once. */
 void claimer_hurry(Claimer *claimer);
 void claimer_stop(Claimer *claimer);
-/* Calls under way. */
-size_t claimer_busy(const Claimer *claimer);
 
 #endif

@@ -46,23 +46,10 @@ Transfer *flight_new(const uint8_t id[16], const TransferRequest *request)
 
 void flight_hold(Transfer *transfer, int64_t created_at_us)
 {
-    const TransferRequest *request = &transfer->request;
     transfer->held = true;
-    transfer->record = (TransferRecord){
-        .state = TRANSFER_PENDING,
-        .mode = MODE_SAGA,
-        .debit_account = request->debit_account,
-        .credit_account = request->credit_account,
-        .amount = request->amount,
-        .currency = request->currency,
-        .idempotency_key = request->idempotency_key,
-        .reference = request->reference,
-        .metadata = request->metadata != NULL ? request->metadata : "{}",
-        .debit_shard = "",
-        .credit_shard = "",
-        .created_at_us = created_at_us,
-    };
-    memcpy(transfer->record.id, transfer->id, sizeof transfer->id);
+    transfer_record_start(&transfer->record, transfer->id, &transfer->request);
+    transfer->record.mode = MODE_SAGA;
+    transfer->record.created_at_us = created_at_us;
 }
 
 void flight_free(Transfer *transfer)

@@ -197,26 +197,17 @@ static TransferState recorded_state(const Batch *batch, const JudgeTransfer *jud
 
 static void record_transfer(const Batch *batch, Transfer *transfer, const JudgeTransfer *judged)
 {
-    const TransferRequest *request = &transfer->request;
     TransferState state = recorded_state(batch, judged);
+    TransferRecord *record = &transfer->record;
     transfer->result = RESULT_RECORDED;
-    transfer->record = (TransferRecord){
-        .state = state,
-        .mode = batch_kind_row(batch->kind)->mode,
-        .debit_account = request->debit_account,
-        .credit_account = request->credit_account,
-        .amount = request->amount,
-        .currency = request->currency,
-        .idempotency_key = request->idempotency_key,
-        .reference = request->reference,
-        .metadata = request->metadata != NULL ? request->metadata : "{}",
-        .debit_shard = shard_name(transfer->debit.shard),
-        .credit_shard = shard_name(transfer->credit.shard),
-        .created_at_us = batch->created_at_us,
-        .decided_at_us = state != TRANSFER_PENDING ? batch->decided_at_us : 0,
-        .refusal = judged->refusal,
-    };
-    memcpy(transfer->record.id, transfer->id, sizeof transfer->id);
+    transfer_record_start(record, transfer->id, &transfer->request);
+    record->state = state;
+    record->mode = batch_kind_row(batch->kind)->mode;
+    record->debit_shard = shard_name(transfer->debit.shard);
+    record->credit_shard = shard_name(transfer->credit.shard);
+    record->created_at_us = batch->created_at_us;
+    record->decided_at_us = state != TRANSFER_PENDING ? batch->decided_at_us : 0;
+    record->refusal = judged->refusal;
 }
 
 /* The row that was found: a twin's, or, for a refund, that somebody else has settled the saga. */

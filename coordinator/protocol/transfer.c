@@ -116,6 +116,24 @@ void transfer_record_read(TransferRecord *ret_record, const PgRows *rows, size_t
     record->credit_shard = owner_name(directory, record->credit_account);
 }
 
+void transfer_record_start(TransferRecord *ret_record, const uint8_t id[16],
+                           const TransferRequest *request)
+{
+    *ret_record = (TransferRecord){
+        .state = TRANSFER_PENDING,
+        .debit_account = request->debit_account,
+        .credit_account = request->credit_account,
+        .amount = request->amount,
+        .currency = request->currency,
+        .idempotency_key = request->idempotency_key,
+        .reference = request->reference,
+        .metadata = request->metadata != NULL ? request->metadata : "{}",
+        .debit_shard = "",
+        .credit_shard = "",
+    };
+    memcpy(ret_record->id, id, sizeof ret_record->id);
+}
+
 TransferRecord *transfer_record_copy(const TransferRecord *record)
 {
     const char *texts[] = {record->debit_account,   record->credit_account, record->currency,

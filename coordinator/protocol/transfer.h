@@ -101,6 +101,11 @@ unsigned transfer_differences(const TransferRequest *request, const TransferReco
 void transfer_record_read(TransferRecord *ret_record, const PgRows *rows, size_t row,
                           const Directory *directory);
 
+/* What a record says as soon as the request is accepted: its words, pending. Times, mode and shards
+ * are the caller's to add. Strings are the request's. */
+void transfer_record_start(TransferRecord *ret_record, const uint8_t id[16],
+                           const TransferRequest *request);
+
 /* A copy in one heap block that owns its strings; free() it. */
 TransferRecord *transfer_record_copy(const TransferRecord *record) ATTR_MUST_USE;
 
