@@ -1,6 +1,6 @@
 -- The fence: says of each route whether this shard owns it now, and keeps it so until the end of
--- the transaction. Answers one element per route: null = passed, 'partition_moving' or
--- 'stale_route'.
+-- the transaction. Answers null if all pass, else one element per route: null = passed,
+-- 'partition_moving' or 'stale_route'.
 --
 -- Called by:  lock, account_create, account_patch with p_claim; account_get and account_entries
 --             without (they only look).
@@ -29,11 +29,29 @@ declare
 begin
     perform giro.require_read_committed();
 
-    select array_agg(not p_claim
-                     or pg_try_advisory_xact_lock_shared(giro.fence_class(), n.partition)
-                     order by n.place)
-    into v_held
-    from unnest(p_partitions) with ordinality n (partition, place);
+    if p_claim then
+        v_held := array(
+            select pg_try_advisory_xact_lock_shared(giro.fence_class(), n.partition)
+            from unnest(p_partitions) with ordinality n (partition, place)
+            order by n.place);
+    else
+        v_held := array_fill(true, array[cardinality(p_partitions)]);
+    end if;
+
+    -- The order costs more than the check: it is made when there is something to tell.
+    if not exists (
+        select
+        from unnest(p_routes, p_route_partitions) r (route, partition)
+        left join (
+            select p.partition, p.lo, p.hi
+            from unnest(p_partitions, p_epochs, v_held) n (partition, epoch, held)
+            join partitions p on p.partition = n.partition and p.partition = any (p_partitions)
+            where n.held and p.epoch = n.epoch and p.state = 'owned'
+        ) f on f.partition = r.partition
+        where (f.lo <= r.route and (f.hi is null or r.route < f.hi)) is not true)
+    then
+        return null;
+    end if;
 
     return array(
         select case

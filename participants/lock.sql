@@ -1,10 +1,12 @@
--- Fences partitions and locks accounts for a batch; answers one row per account asked for:
+-- Fences partitions and locks accounts for a batch. Answers a row per account asked for:
 --   locked            held until the end of the transaction; the values are those under the lock
 --   busy              exists, but is locked by another transaction: see wait_for
 --   missing           no such account
 --   stale_route       not this shard's, or asked for under another epoch: refresh the routing
 --   partition_moving  its partition is being moved: try again soon
--- place is the 1-based index into p_accounts.
+-- place is the 1-based index into p_accounts. Locked ones come first; if any was not locked, a row
+-- for each of all accounts follows, in which existing ones are called busy: the first row of an
+-- account counts.
 --
 -- Called by:  the lock stage of every batch, first thing in its transaction on each shard, shards
 --             ascending.
@@ -31,38 +33,31 @@ as $$
 #variable_conflict use_column
 declare
     v_fence text[] := giro.fence(p_partitions, p_epochs, p_routes, p_account_partitions, true);
-    v_passed text[] := array(
-        select a.id from unnest(p_accounts, v_fence) a (id, trouble) where a.trouble is null);
-    v_ids text[];
-    v_currencies text[];
-    v_balances bigint[];
-    v_versions bigint[];
-    v_floors bigint[];
-    v_statuses text[];
+    v_passed text[] := p_accounts;
+    v_locked int;
     v_existing text[];
 begin
-    select array_agg(l.id), array_agg(l.currency), array_agg(l.balance),
-           array_agg(l.version), array_agg(l.floor), array_agg(l.status)
-    into v_ids, v_currencies, v_balances, v_versions, v_floors, v_statuses
-    from (select * from accounts a where a.id = any (v_passed) order by a.id
-          for update skip locked) l;
-
-    if coalesce(cardinality(v_ids), 0) < cardinality(v_passed) then
-        v_existing := array(select a.id from accounts a where a.id = any (v_passed));
+    if v_fence is not null then
+        v_passed := array(
+            select a.id from unnest(p_accounts, v_fence) a (id, trouble) where a.trouble is null);
     end if;
 
     return query
+        select w.place::int, 'locked', l.currency, l.balance, l.version, l.floor, l.status
+        from (select * from accounts a where a.id = any (v_passed) order by a.id
+              for update skip locked) l
+        join unnest(p_accounts) with ordinality w (id, place) on w.id = l.id;
+    get diagnostics v_locked = row_count;
+    if v_locked = cardinality(p_accounts) then
+        return;
+    end if;
+
+    v_existing := array(select a.id from accounts a where a.id = any (v_passed));
+    return query
         select w.place::int,
-               case
-                   when w.trouble is not null then w.trouble
-                   when l.id is not null then 'locked'
-                   when e.id is not null then 'busy'
-                   else 'missing'
-               end,
-               l.currency, l.balance, l.version, l.floor, l.status
+               coalesce(w.trouble, case when e.id is not null then 'busy' else 'missing' end),
+               null::text, null::bigint, null::bigint, null::bigint, null::text
         from unnest(p_accounts, v_fence) with ordinality w (id, trouble, place)
-        left join unnest(v_ids, v_currencies, v_balances, v_versions, v_floors, v_statuses)
-            l (id, currency, balance, version, floor, status) on l.id = w.id
         left join unnest(v_existing) e (id) on e.id = w.id;
 end
 $$;

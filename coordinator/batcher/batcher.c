@@ -94,11 +94,20 @@ static void fail_lane(Batcher *batcher, Lane *lane, const Shard *obstacle)
 
 /* ---- results of batches ---------------------------------------------------------------------- */
 
+static void mark_if_held_up(void *context, void *value)
+{
+    Lane *lane = value;
+    if (lane->held_up)
+        batcher_mark(context, lane);
+}
+
 static void take_report(void *context, Batch *batch)
 {
     Batcher *batcher = context;
     Lane *lane = batch->lane;
     lane->in_flight[batch->lane_kind]--;
+    gate_leave(batcher->gate, batch);
+    map_each(batcher->lanes, mark_if_held_up, batcher);
     for (size_t i = 0; i < batch->count; i++)
         progress_take_result(batcher, batch->transfers[i]);
     batcher_mark(batcher, lane);
@@ -219,7 +228,8 @@ static void work_lane(Batcher *batcher, Lane *lane)
 {
     const Shard *obstacle = lane_obstacle(lane, loop_now_ms(batcher->loop));
     if (obstacle == NULL)
-        lane_start_batches(lane, batcher->protocol, batcher->options.batch_transfers);
+        lane_start_batches(lane, batcher->protocol, batcher->gate,
+                           batcher->options.batch_transfers);
     else if (lane_is_blocked_for(lane, loop_now_ms(batcher->loop)) >= GRACE_MS)
         fail_lane(batcher, lane, obstacle);
 }
@@ -327,6 +337,7 @@ Batcher *batcher_new(Loop *loop, Directory *directory, const BatcherOptions *opt
     batcher->options = *options;
     batcher->flights = map_new();
     batcher->lanes = map_new();
+    batcher->gate = gate_new();
     TAILQ_INIT(&batcher->marked);
     TAILQ_INIT(&batcher->early);
     TAILQ_INIT(&batcher->rerouting);
@@ -351,6 +362,7 @@ void batcher_free(Batcher *batcher)
     ASSERT(map_count(batcher->flights) == 0);
     map_each(batcher->lanes, free_lane, NULL);
     map_free(batcher->lanes);
+    gate_free(batcher->gate);
     map_free(batcher->flights);
     loop_timer_free(batcher->sweep);
     loop_timer_free(batcher->reroute);

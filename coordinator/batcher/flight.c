@@ -1,6 +1,8 @@
 /* See flight.h. */
 #include "batcher/flight.h"
 
+#include "batcher/gate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +41,7 @@ Transfer *flight_new(const uint8_t id[16], const TransferRequest *request)
         .mode = request->mode,
         .deadline_ms = request->deadline_ms,
     };
+    gate_name_places(transfer);
     TAILQ_INIT(&transfer->waiters);
     TAILQ_INIT(&transfer->rivals);
     return transfer;

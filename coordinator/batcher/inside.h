@@ -32,6 +32,7 @@ struct Batcher
     struct LaneList marked;
     struct TransferWaiterList early; /* answers that are known before anything was done */
     struct TransferList rerouting;
+    Gate *gate;
     WaitingRoom *waiting_room;
     Caller *caller; /* for what needs no batch */
     Postponer *postponer;

@@ -89,36 +89,58 @@ bool lane_is_empty(const Lane *lane)
     return true;
 }
 
-static void start_batch(Lane *lane, LaneKind kind, Protocol *protocol, size_t batch_transfers)
+static Batch *new_batch(Lane *lane, LaneKind kind, Protocol *protocol)
 {
-    struct TransferList *queue = &lane->queues[kind];
     const BatchKindRow *work = batch_kind_row(lane->work);
-    Transfer *transfer;
     BatchPlan plan = {
         .kind = lane->work,
         .home = work->at_home ? lane->home : NULL,
         .remote = work->at_remote ? lane->remote : NULL,
     };
     Batch *batch = batch_new(protocol, &plan);
-    size_t most = kind == LANE_ALONE ? 1 : batch_transfers;
     batch->lane = lane;
     batch->lane_kind = (int)kind;
-    while (batch->count < most && (transfer = TAILQ_FIRST(queue)) != NULL)
+    return batch;
+}
+
+/* The first of the queue from here on that the gate lets into the batch. */
+static Transfer *next_admitted(Lane *lane, Transfer *from, const Gate *gate, const Batch *batch)
+{
+    while (from != NULL && !gate_admits(gate, from, batch))
     {
-        if (!batch_add(batch, transfer))
-            break;
+        lane->held_up = true;
+        from = TAILQ_NEXT(from, link);
+    }
+    return from;
+}
+
+/* False if the gate admits none of those that wait. */
+static bool start_batch(Lane *lane, LaneKind kind, Protocol *protocol, Gate *gate, size_t most)
+{
+    Transfer *transfer = next_admitted(lane, TAILQ_FIRST(&lane->queues[kind]), gate, NULL);
+    if (transfer == NULL)
+        return false;
+    Batch *batch = new_batch(lane, kind, protocol);
+    while (transfer != NULL && batch->count < most && batch_add(batch, transfer))
+    {
+        Transfer *next = TAILQ_NEXT(transfer, link);
+        gate_enter(gate, transfer, batch);
         flight_dequeue(transfer);
+        transfer = next_admitted(lane, next, gate, batch);
     }
     lane->in_flight[kind]++;
     batch_start(batch);
+    return true;
 }
 
-void lane_start_batches(Lane *lane, Protocol *protocol, size_t batch_transfers)
+void lane_start_batches(Lane *lane, Protocol *protocol, Gate *gate, size_t batch_transfers)
 {
+    lane->held_up = false;
     for (LaneKind kind = 0; kind < LANE_KIND_COUNT; kind++)
     {
+        size_t most = kind == LANE_ALONE ? 1 : batch_transfers;
         while (!TAILQ_EMPTY(&lane->queues[kind]) && lane->in_flight[kind] < in_flight_max[kind] &&
-               protocol_has_room(protocol))
-            start_batch(lane, kind, protocol, batch_transfers);
+               protocol_has_room(protocol) && start_batch(lane, kind, protocol, gate, most))
+            continue;
     }
 }

@@ -14,6 +14,7 @@
 #ifndef GIRO_LANE_H
 #define GIRO_LANE_H
 
+#include "batcher/gate.h"
 #include "protocol/protocol.h"
 
 typedef enum LaneKind
@@ -33,6 +34,7 @@ typedef struct Lane
     uint64_t blocked_since_ms; /* 0 while it is not */
     TAILQ_ENTRY(Lane) link;    /* the lanes that have something to do */
     bool marked;
+    bool held_up; /* transfers of it wait at the gate */
 } Lane;
 
 /* What makes two transfers share a lane; compared by its bytes. */
@@ -55,7 +57,8 @@ const Shard *lane_obstacle(Lane *lane, uint64_t now_ms);
 /* For how many milliseconds it has been kept from working. */
 uint64_t lane_is_blocked_for(const Lane *lane, uint64_t now_ms);
 bool lane_is_empty(const Lane *lane);
-/* Forms and starts as many batches as the bounds allow, each of at most batch_transfers. */
-void lane_start_batches(Lane *lane, Protocol *protocol, size_t batch_transfers);
+/* Forms and starts as many batches as the bounds and the gate allow, each of at most
+ * batch_transfers. */
+void lane_start_batches(Lane *lane, Protocol *protocol, Gate *gate, size_t batch_transfers);
 
 #endif

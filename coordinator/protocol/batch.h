@@ -91,6 +91,8 @@ typedef struct Transfer
     struct TransferList *queue; /* that it stands in; NULL while it is in a batch */
     struct TransferWaiterList waiters;
     struct TransferList rivals; /* twins of the key with other content: never sent */
+    uint32_t debit_place;       /* at the gate */
+    uint32_t credit_place;
     int failures;
     uint64_t busy_since_ms;  /* 0 while it is not */
     uint64_t stale_since_ms; /* the same */

@@ -98,6 +98,8 @@ static void read_accounts(Side *side, const PgRows *rows)
         size_t place = (size_t)pg_int4(rows, row, LOCK_PLACE);
         ASSERT(place >= 1 && place <= side->account_count);
         JudgeAccount *account = &side->batch->accounts[side->account_first + place - 1];
+        if (account->presence != JUDGE_UNSEEN)
+            continue; /* the first row counts */
         account->presence = judge_presence_parse(pg_text(rows, row, LOCK_STATE));
         ASSERT(account->presence != JUDGE_PRESENCE_COUNT);
         if (account->presence == JUDGE_LOCKED)

@@ -66,6 +66,33 @@ static void beyond_the_bound_a_request_is_told_at_once(void **state)
     assert_int_equal(clients[6].code, ERROR_OVERLOADED);
 }
 
+/* The lane a -> b is at work on a1 and b1 when three come for b -> a: of these only the one that
+ * meets neither goes at once. */
+static void batches_that_would_meet_on_an_account_go_one_after_the_other(void **state)
+{
+    World *world = *state;
+    Client clients[4];
+    const char *pairs[4][2] = {{"a1", "b1"}, {"b1", "a2"}, {"b2", "a1"}, {"b3", "a3"}};
+    char keys[4][16];
+    for (int i = 0; i < 4; i++)
+    {
+        snprintf(keys[i], sizeof keys[i], "k%d", i);
+        TransferRequest wanted = request(pairs[i][0], pairs[i][1], 1, keys[i]);
+        submit(world, &clients[i], &wanted);
+    }
+    await(world, &clients[3]);
+    assert_false(clients[1].told);
+    assert_false(clients[2].told);
+    await(world, &clients[1]);
+    await(world, &clients[2]);
+    for (int i = 0; i < 4; i++)
+        check_posted(&clients[i], MODE_2PC);
+    size_t batches = 0;
+    for (const char *at = fake_conversation(); (at = strstr(at, "record")) != NULL; at++)
+        batches++;
+    assert_int_equal(batches, 3);
+}
+
 static void no_batch_is_formed_for_a_suspect_shard(void **state)
 {
     World *world = *state;
@@ -104,6 +131,7 @@ int main(void)
         with_world(what_queues_behind_a_batch_forms_the_next_one),
         with_world(twins_wait_for_one_transfer_and_a_rival_is_told_what_differs),
         with_world(beyond_the_bound_a_request_is_told_at_once),
+        with_world(batches_that_would_meet_on_an_account_go_one_after_the_other),
         with_world(no_batch_is_formed_for_a_suspect_shard),
         with_world(a_draining_coordinator_takes_nothing_new),
         with_world(finished_batches_are_noted_with_the_next_decide),

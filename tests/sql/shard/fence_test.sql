@@ -7,7 +7,7 @@ call test.execute('mover', 'set lock_timeout = ''100ms''');
 
 select is(giro.fence(array[1, 2], array[1, 1], array['\x', '\x7fff', '\x80', '\xff']::bytea[],
                      array[1, 1, 2, 2], true),
-          array[null, null, null, null]::text[], 'routes inside their ranges pass, lo included');
+          null::text[], 'routes inside their ranges pass, lo included');
 select is(giro.fence(array[1, 2], array[1, 1], array['\x80', '\x7fff']::bytea[], array[1, 2], true),
           array['stale_route', 'stale_route'], 'hi is excluded, and nothing below lo passes');
 select is(giro.fence(array[1, 2], array[1, 7], array['\x01', '\x81']::bytea[], array[1, 2], true),
@@ -19,7 +19,7 @@ select is(giro.fence(array[1], array[1], array['\x01', '\x81']::bytea[], array[1
           array[null, 'stale_route'], 'a route whose partition was not named does not pass');
 select is(giro.fence(array[1], array[1], array[null]::bytea[], array[1], true),
           array['stale_route'], 'no route does not pass');
-select is(giro.fence('{}', '{}', '{}', '{}', true), '{}'::text[],
+select is(giro.fence('{}', '{}', '{}', '{}', true), null::text[],
           'nothing asked, nothing answered');
 
 update giro.partitions set state = 'incoming' where partition = 1;
@@ -50,7 +50,7 @@ select is(test.ask('mover', format('select pg_try_advisory_xact_lock(1195987535,
 call test.execute('mover', 'begin');
 call test.execute('mover', 'select pg_advisory_xact_lock(1195987535, 1)');
 select is(giro.fence(array[1], array[1], array['\x01']::bytea[], array[1], false),
-          array[null]::text[], 'who only looks is not stopped by a mover');
+          null::text[], 'who only looks is not stopped by a mover');
 select is(giro.fence(array[1], array[1], array['\x01']::bytea[], array[1], true),
           array['partition_moving'], 'who claims is');
 
