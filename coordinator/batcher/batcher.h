@@ -13,6 +13,7 @@
 #ifndef GIRO_BATCHER_H
 #define GIRO_BATCHER_H
 
+#include "protocol/recovery.h"
 #include "protocol/transfer.h"
 
 #include <sys/queue.h>
@@ -65,5 +66,6 @@ typedef struct BatcherCounts
     size_t batches;
 } BatcherCounts;
 BatcherCounts batcher_counts(const Batcher *batcher);
+const RecoveryCounts *batcher_recovery_counts(const Batcher *batcher);
 
 #endif

@@ -13,11 +13,18 @@ values ('lock', test.lock_call(array['alice'])),
        ('verdict', $$select giro.verdict(test.id(1), '2pc', 'shard-1', 'shard-2', 'girod-1')$$),
        ('leg_exists', $$select giro.leg_exists(test.id(1))$$),
        ('missing_leg', $$select giro.missing_leg(test.id(1), 'x')$$),
+       ('stuck_leg', $$select giro.stuck_leg(test.id(1), 'x')$$),
+       ('settled_leg', $$select giro.settled_leg(test.id(1))$$),
+       ('recovery', $$select giro.recovery('demo', 'girod-1', 0, '{}', '{}', '{}', 1)$$),
+       ('register_coordinator', $$select giro.register_coordinator('girod-1')$$),
+       ('take_over', $$select giro.take_over('{}', 1)$$),
+       ('note_waiting', $$select giro.note_waiting('{}', 1)$$),
+       ('batches_in_doubt', $$select giro.batches_in_doubt('demo', '{}', '0', '{}', '{}', 1)$$),
        ('receive', $$select giro.receive(test.id(1), '{}', '{}', '{}', '{}')$$),
        ('receipts_by_id', $$select giro.receipts_by_id(array[test.id(1)])$$),
        ('tombstone', $$select giro.tombstone('{}', '{}', test.id(1), '{}', '{}', '{}', '{}')$$),
        ('settle', $$select giro.settle('{}', '{}', '{}', '{}', '{}', '{}')$$),
-       ('claim', $$select giro.claim(array['shard-2'], 1)$$),
+       ('claim', $$select giro.claim(array['shard-2'], 1, 'girod-1')$$),
        ('postpone', $$select giro.postpone('{}', 1, null, null)$$),
        ('give_up', $$select giro.give_up(1, 1, 'alice', '\x01', test.id(1), 'cancelled')$$),
        ('transfers_by_id', $$select giro.transfers_by_id(array[test.id(1)])$$),
@@ -45,9 +52,12 @@ select is_empty(
     $$select p.proname from pg_proc p
       where p.pronamespace = 'giro'::regnamespace
         and p.proname not in (select name from calls)
-        and p.proname not in ('account_answer', 'books', 'end_session', 'fence_class',
+        and p.proname not in ('account_answer', 'be_present', 'books',
+                              'coordinator_is_present', 'coordinators_present', 'end_session', 'end_stopped_sessions',
+                              'fence_class',
                               'force_durability', 'grant_coordinator', 'identity', 'legs_in_doubt',
-                              'patience', 'patience_is_over', 'prepared_exists', 'session')$$,
+                              'patience', 'patience_is_over', 'prepared_exists',
+                              'presence_class', 'session')$$,
     'every other function needs no snapshot of its own');
 select is_empty($$select from giro.batches where batch = test.id(1)
                   union all select from giro.transfers$$, 'nothing was applied');

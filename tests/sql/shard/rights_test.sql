@@ -8,10 +8,12 @@ select test.same(
       order by p.proname collate "C"$$,
     $$select unnest(array[
         'account_create', 'account_entries', 'account_get', 'account_list', 'account_patch',
-        'apply', 'books', 'claim', 'end_session', 'finish', 'give_up', 'identity', 'leg_exists',
-        'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists', 'receipts_by_id',
-        'receive', 'record', 'session', 'settle', 'steps_home', 'steps_remote', 'tombstone',
-        'transfers_by_id', 'verdict', 'wait_for'])$$,
+        'apply', 'batches_in_doubt', 'be_present', 'books', 'claim', 'coordinator_is_present',
+        'coordinators_present', 'end_session', 'end_stopped_sessions', 'finish', 'give_up',
+        'identity', 'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'note_waiting',
+        'postpone', 'prepared_exists', 'receipts_by_id', 'receive', 'record', 'recovery',
+        'register_coordinator', 'session', 'settle', 'settled_leg', 'steps_home', 'steps_remote',
+        'stuck_leg', 'take_over', 'tombstone', 'transfers_by_id', 'verdict', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
     $$select p.proname from pg_proc p
@@ -60,7 +62,8 @@ select is_empty(
 select is_empty(
     $$select p.proname from pg_proc p
       where p.pronamespace = 'giro'::regnamespace and p.provolatile <> 'v'
-        and p.proname not in ('books', 'identity', 'fence_class', 'patience', 'patience_is_over')$$,
+        and p.proname not in ('books', 'identity', 'fence_class', 'patience', 'patience_is_over',
+                            'presence_class')$$,
     'all that lock or decide are volatile');
 call test.execute('a', 'create temporary table accounts (id text)');
 call test.account('alice', 5);
