@@ -10,7 +10,10 @@ language plpgsql
 as $$
 begin
     truncate giro.shard, giro.partitions, giro.accounts, giro.entries, giro.transfers,
-             giro.receipts, giro.batches, giro.clearing;
+             giro.receipts, giro.batches, giro.clearing, giro.reconciled,
+             giro.reconciliation_carried;
+    update giro.reconciliation
+    set holder = null, held_until = null, finished_at = null, full_finished_at = null;
     perform giro.setup_shard('demo', 'shard-1', 1);
     perform giro.setup_partitions(array[1, 2], array['', ''], array['hash', 'hash'],
                                   array['\x', '\x80']::bytea[], array['\x80', null]::bytea[],

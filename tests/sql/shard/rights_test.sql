@@ -8,9 +8,12 @@ select test.same(
       order by p.proname collate "C"$$,
     $$select unnest(array[
         'account_create', 'account_entries', 'account_get', 'account_list', 'account_patch',
-        'apply', 'books', 'claim', 'end_session', 'finish', 'give_up', 'identity', 'leg_exists',
-        'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists', 'receipts_by_id',
-        'receive', 'record', 'session', 'settle', 'steps_home', 'steps_remote', 'tombstone',
+        'apply', 'books', 'claim', 'end_session', 'finish', 'fold_clearing', 'give_up', 'identity',
+        'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists',
+        'receipts_by_id', 'receive', 'reconcile_accounts', 'reconcile_batches', 'reconcile_claim',
+        'reconcile_credits', 'reconcile_end', 'reconcile_ids', 'reconcile_note',
+        'reconcile_prepared', 'reconcile_transfers', 'reconcile_verdicts',
+        'record', 'session', 'settle', 'steps_home', 'steps_remote', 'tombstone',
         'transfers_by_id', 'verdict', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
