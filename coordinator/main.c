@@ -200,6 +200,7 @@ static bool reconcile(const Options *options, const Config *config, int *ret_sta
         .directory = &directory,
         .instance = options->instance,
         .full = options->full,
+        .patience_ms = (uint64_t)options->patience_s * 1000,
         .progress = isatty(STDERR_FILENO) ? stderr : NULL,
     };
     Report *report = reconcile_once(&once, error);

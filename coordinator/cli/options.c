@@ -23,6 +23,7 @@ typedef enum Option
     OPTION_RECONCILE_EVERY,
     OPTION_FULL,
     OPTION_JSON,
+    OPTION_PATIENCE,
     OPTION_ENABLE_FAILPOINTS,
     OPTION_ALLOW_FSYNC_OFF,
     OPTION_PRINT_STAGES,
@@ -40,6 +41,7 @@ static const struct option table[] = {
     {"reconcile-every", required_argument, NULL, OPTION_RECONCILE_EVERY},
     {"full", no_argument, NULL, OPTION_FULL},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"patience", required_argument, NULL, OPTION_PATIENCE},
     {"enable-failpoints", no_argument, NULL, OPTION_ENABLE_FAILPOINTS},
     {"allow-fsync-off", no_argument, NULL, OPTION_ALLOW_FSYNC_OFF},
     {"print-stages", no_argument, NULL, OPTION_PRINT_STAGES},
@@ -56,7 +58,7 @@ void options_print_help(FILE *out)
           "      Creates or completes the directory and the shards of a cluster description.\n"
           "  girod serve --config FILE [options]\n"
           "      Serves the HTTP API until SIGTERM, which answers what is in flight first.\n"
-          "  girod reconcile --config FILE [--full] [--json]\n"
+          "  girod reconcile --config FILE [--full] [--json] [--patience S]\n"
           "      Proves the books of all shards, also under load: exit code 0 balanced or\n"
           "      explained, 8 incomplete, 9 broken.\n"
           "  girod --print-stages | --version | --help (or -h, or help)\n"
@@ -70,6 +72,7 @@ void options_print_help(FILE *out)
           "  --reconcile-every S   prove the books every S seconds, 0 = only when asked (600)\n"
           "  --full                reconcile: from the first entry on, not only what is new\n"
           "  --json                reconcile: print the report as JSON\n"
+          "  --patience S          reconcile: wait so long for a shard that is away, 0-3600 (30)\n"
           "  --enable-failpoints   allow tests to break things at /v1/failpoints\n"
           "  --allow-fsync-off     init: take a server that can lose what it has acknowledged\n",
           out);
@@ -161,6 +164,8 @@ static bool take_option(int option, Options *options, Error *error)
     case OPTION_JSON:
         options->json = true;
         return true;
+    case OPTION_PATIENCE:
+        return parse_number(optarg, &(Range){"patience", 0, 3600}, &options->patience_s, error);
     case OPTION_ENABLE_FAILPOINTS:
         options->enable_failpoints = true;
         return true;
@@ -219,6 +224,7 @@ bool options_parse(int argc, char **argv, Options *ret_options, Error *error)
         .sessions = 16,
         .batch = 512,
         .reconcile_every_s = 600,
+        .patience_s = 30,
     };
     int option;
     optind = 0; /* begins anew, whatever was parsed before */

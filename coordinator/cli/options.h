@@ -33,8 +33,9 @@ typedef struct Options
     int sessions;          /* per shard */
     int batch;             /* transfers */
     int reconcile_every_s; /* 0: never by schedule */
-    bool full;
+    bool full;             /* of reconcile: these three */
     bool json;
+    int patience_s;
 } Options;
 
 /* Fills *ret_options; strings point into argv. False with ERROR_CONFIG. */

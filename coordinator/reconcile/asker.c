@@ -34,9 +34,7 @@ typedef struct Gate
 
 struct Asker
 {
-    Loop *loop;
-    Caller *caller;
-    bool rests;
+    AskerOptions options;
     bool stopped;
     Gate **gates;
     size_t gate_count;
@@ -44,12 +42,10 @@ struct Asker
 
 static void next(void *context);
 
-Asker *asker_new(Loop *loop, Caller *caller, bool rests)
+Asker *asker_new(const AskerOptions *options)
 {
     Asker *asker = base_calloc(1, sizeof *asker);
-    asker->loop = loop;
-    asker->caller = caller;
-    asker->rests = rests;
+    asker->options = *options;
     return asker;
 }
 
@@ -78,7 +74,7 @@ static Gate *gate_of(Asker *asker, Shard *shard)
     gate->asker = asker;
     gate->shard = shard;
     STAILQ_INIT(&gate->queue);
-    gate->timer = loop_timer_new(asker->loop, next, gate);
+    gate->timer = loop_timer_new(asker->options.loop, next, gate);
     size_t size = (asker->gate_count + 1) * sizeof(Gate *);
     asker->gates = base_realloc(asker->gates, size);
     asker->gates[asker->gate_count++] = gate;
@@ -110,12 +106,12 @@ static void give_up(Gate *gate, const char *why)
 /* A shard that fails at the statement itself will hardly do better later. */
 static void on_failure(Gate *gate, ErrorCode code, const char *why)
 {
-    uint64_t now = loop_now_ms(gate->asker->loop);
+    uint64_t now = loop_now_ms(gate->asker->options.loop);
     if (gate->failing_since_ms == 0)
         gate->failing_since_ms = gate->called_at_ms;
     gate->errors += code == ERROR_SHARD_ERROR ? 1 : 0;
-    if (now - gate->failing_since_ms >= ASKER_PATIENCE_MS || gate->errors == ERRORS_MAX ||
-        gate->asker->stopped)
+    if (now - gate->failing_since_ms >= gate->asker->options.patience_ms ||
+        gate->errors == ERRORS_MAX || gate->asker->stopped)
         give_up(gate, gate->asker->stopped ? "the pass was stopped" : why);
     wake(gate, gate->given_up ? 0 : AGAIN_MS);
 }
@@ -132,7 +128,7 @@ static void on_answer(void *context, const CallResult *result)
 {
     Gate *gate = context;
     const Asker *asker = gate->asker;
-    uint64_t took_ms = loop_now_ms(asker->loop) - gate->called_at_ms;
+    uint64_t took_ms = loop_now_ms(asker->options.loop) - gate->called_at_ms;
     gate->calling = false;
     if (result->code != ERROR_NONE)
     {
@@ -142,7 +138,7 @@ static void on_answer(void *context, const CallResult *result)
     uint64_t rest_ms = took_ms < ASKER_REST_MAX_MS ? took_ms : ASKER_REST_MAX_MS;
     gate->failing_since_ms = 0;
     gate->errors = 0;
-    wake(gate, asker->rests && !asker->stopped ? rest_ms : 0);
+    wake(gate, asker->options.rests && !asker->stopped ? rest_ms : 0);
     answer(gate, result->rows);
 }
 
@@ -161,8 +157,8 @@ static void next(void *context)
     }
     const Ask *ask = &STAILQ_FIRST(&gate->queue)->ask;
     gate->calling = true;
-    gate->called_at_ms = loop_now_ms(gate->asker->loop);
-    call_shard(gate->asker->caller, gate->shard,
+    gate->called_at_ms = loop_now_ms(gate->asker->options.loop);
+    call_shard(gate->asker->options.caller, gate->shard,
                &(Call){ask->statement, fill, on_answer, gate});
 }
 

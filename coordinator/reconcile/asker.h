@@ -1,7 +1,7 @@
 /*
  * Asks shards on behalf of a pass, gently: on a shard one statement at a time, and if the pass
  * rests, between two of them as long as the last one took. A shard that does not answer is asked
- * again until ASKER_PATIENCE_MS have passed; then it is given up for the rest of the pass, and
+ * again until patience_ms have passed; then it is given up for the rest of the pass, and
  * whoever asks it hears so at once.
  */
 #ifndef GIRO_ASKER_H
@@ -13,7 +13,6 @@ typedef struct Asker Asker;
 
 enum
 {
-    ASKER_PATIENCE_MS = 30000,
     ASKER_REST_MAX_MS = 1000,
 };
 
@@ -27,7 +26,15 @@ typedef struct Ask
     void *context; /* must live until done was called */
 } Ask;
 
-Asker *asker_new(Loop *loop, Caller *caller, bool rests);
+typedef struct AskerOptions
+{
+    Loop *loop;
+    Caller *caller;
+    bool rests;
+    uint64_t patience_ms;
+} AskerOptions;
+
+Asker *asker_new(const AskerOptions *options);
 /* Nothing may be under way. Accepts NULL. */
 void asker_free(Asker *asker);
 void asker_ask(Asker *asker, Shard *shard, const Ask *ask);

@@ -52,6 +52,7 @@ static Report *run(Once *once, Directory *directory, const OnceOptions *options)
         .caller = caller,
         .holder = options->instance,
         .full = options->full,
+        .patience_ms = options->patience_ms,
         .done = on_done,
         .context = once,
     };

@@ -12,6 +12,7 @@ typedef struct OnceOptions
     const DirectoryOptions *directory;
     const char *instance;
     bool full;
+    uint64_t patience_ms;
     FILE *progress; /* one line, rewritten twice a second; NULL = none */
 } OnceOptions;
 

@@ -172,9 +172,15 @@ Pass *pass_new(const PassOptions *options)
 {
     ASSERT(directory_shard_count(options->directory) > 0);
     Pass *pass = base_calloc(1, sizeof *pass);
+    AskerOptions asker = {
+        .loop = options->loop,
+        .caller = options->caller,
+        .rests = options->rests,
+        .patience_ms = options->patience_ms,
+    };
     pass->options = *options;
     pass->report = report_new(options->full);
-    pass->asker = asker_new(options->loop, options->caller, options->rests);
+    pass->asker = asker_new(&asker);
     pass->hold = loop_timer_new(options->loop, on_hold, pass);
     pass->first = directory_shard(options->directory, 0);
     ask_claim(pass);

@@ -22,6 +22,7 @@ typedef struct Pass Pass;
 enum
 {
     PASS_WALKS_MAX = 8,
+    PASS_PATIENCE_MS = 30000,
 };
 
 typedef struct PassOptions
@@ -29,10 +30,11 @@ typedef struct PassOptions
     Loop *loop;
     Directory *directory; /* loaded */
     Caller *caller;
-    const char *holder; /* of the claim: names this process */
-    bool full;          /* else incremental, unless there was no full pass ever */
-    bool rests;         /* between statements, see asker.h */
-    uint64_t every_ms;  /* by schedule: only if the last pass ended that long ago; 0 = now */
+    const char *holder;   /* of the claim: names this process */
+    bool full;            /* else incremental, unless there was no full pass ever */
+    bool rests;           /* between statements, see asker.h */
+    uint64_t patience_ms; /* with a shard that does not answer */
+    uint64_t every_ms;    /* by schedule: only if the last pass ended that long ago; 0 = now */
     void (*done)(void *context, Pass *pass); /* never from inside pass_new */
     void *context;
 } PassOptions;

@@ -170,6 +170,7 @@ static void start(Reconciler *reconciler, Kept *kept)
         .holder = reconciler->options.instance,
         .full = kept != NULL && kept->run.wants_full,
         .rests = true,
+        .patience_ms = PASS_PATIENCE_MS,
         .every_ms = kept == NULL ? reconciler->options.every_ms : 0,
         .done = done,
         .context = reconciler,
