@@ -44,6 +44,10 @@ static const ApiRoute routes[] = {
     {"PATCH", "/v1/accounts/{}", accounts_patch, {0}, NULL},
     {"GET", "/v1/accounts/{}/entries", accounts_entries, {"limit", "cursor"}, NULL},
 
+    {"POST", "/v1/reconciliations", reconciliations_create, {0}, NULL},
+    {"GET", "/v1/reconciliations", reconciliations_list, {0}, NULL},
+    {"GET", "/v1/reconciliations/{}", reconciliations_get, {0}, NULL},
+
     {"GET", "/v1/failpoints/{}", failpoints_get, {0}, failpoint_is_enabled},
     {"PUT", "/v1/failpoints/{}", failpoints_put, {0}, failpoint_is_enabled},
     {"DELETE", "/v1/failpoints/{}", failpoints_delete, {0}, failpoint_is_enabled},

@@ -69,6 +69,10 @@ void transfers_list(Api *api, HttpRequest *request);
 void transfers_steps(Api *api, HttpRequest *request);
 void transfers_cancel(Api *api, HttpRequest *request);
 
+void reconciliations_create(Api *api, HttpRequest *request);
+void reconciliations_list(Api *api, HttpRequest *request);
+void reconciliations_get(Api *api, HttpRequest *request);
+
 void failpoints_get(Api *api, HttpRequest *request);
 void failpoints_put(Api *api, HttpRequest *request);
 void failpoints_delete(Api *api, HttpRequest *request);
