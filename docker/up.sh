@@ -11,7 +11,8 @@
 #
 # Safe to repeat: what runs is left alone, what is missing is started, data is found again. Returns
 # when every coordinator is ready. Variables that are not set keep what the cluster was made with.
-# With --databases only Postgres servers are started.
+# With --databases only Postgres servers are started. With --only NAME (shard-2, girod-1) only that
+# is started, of a cluster that exists; a coordinator is not waited for then.
 set -euo pipefail
 # shellcheck source=docker/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -320,6 +321,14 @@ start_coordinators() {
     done
 }
 
+start_only() { # name
+    case $1 in
+        girod-*) start_coordinator "${1#girod-}" ;;
+        *) (start_database_cluster "$1") ;;
+    esac
+    write_env
+}
+
 choose_user
 choose_directory
 load_settings
@@ -329,6 +338,10 @@ check_ports
 make_secrets
 settings_text | replace_file "$GIRO_DIR/settings" 644
 trap say_what_runs EXIT
+if [[ ${1:-} == --only ]]; then
+    start_only "$2"
+    exit 0
+fi
 start_databases
 [[ ${1:-} != --databases ]] || exit 0
 cluster_description | replace_file "$GIRO_CONFIG" 600
