@@ -324,7 +324,7 @@ start_coordinators() {
 start_only() { # name
     case $1 in
         girod-*) start_coordinator "${1#girod-}" ;;
-        *) (start_database_cluster "$1") ;;
+        *) (start_database_cluster "$1") || exit 1 ;;
     esac
     write_env
 }

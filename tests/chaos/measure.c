@@ -182,7 +182,7 @@ static bool measure_kill(const Measuring *measuring, int girod, Measures *measur
     cluster_begin_girod(measuring->cluster, girod);
     long unfinished = 0;
     double seconds = await_final(measuring, &open, start_us, &unfinished);
-    cluster_await_begun(measuring->cluster);
+    cluster_await_girod_begun(measuring->cluster, girod);
     printf("%9.3f s  girod %d was killed with %zu in flight: final after %.2f s\n",
            (double)history_now_us(measuring->history) / 1e6, girod, in_flight, seconds);
     measures->in_flight[measures->kills] = in_flight;
@@ -288,7 +288,7 @@ bool measure_shard(const Measuring *measuring, int shard, int away_seconds, Meas
     int64_t start_us = history_now_us(measuring->history);
     m->settled_seconds = await_final(measuring, &open, start_us, &m->unfinished);
     mixture_set_retry(measuring->mixture, USUAL_RETRY_MS);
-    cluster_await_begun(measuring->cluster);
+    cluster_await_postgres_begun(measuring->cluster, shard);
     printf("%9.3f s  shard %d was away for %d s; %ld were unfinished: settled after %.2f s\n",
            (double)history_now_us(measuring->history) / 1e6, shard, away_seconds, m->unfinished,
            m->settled_seconds);

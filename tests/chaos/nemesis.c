@@ -41,8 +41,7 @@ static void signal_postgres(Nemesis *nemesis, const PlanStep *step)
         [DEED_STOP_POSTGRES] = {"stop", SIGSTOP},
         [DEED_CONTINUE_POSTGRES] = {"continue", SIGCONT},
     };
-    /* What is being started must be there before it is hurt again. */
-    cluster_await_begun(nemesis->cluster);
+    cluster_await_postgres_begun(nemesis->cluster, step->target);
     say(nemesis, "%s %s%d", rows[step->deed].word, step->target == 0 ? "directory " : "shard ",
         step->target);
     cluster_signal_postgres(nemesis->cluster, step->target, rows[step->deed].signal_number);
@@ -78,7 +77,7 @@ static void look_after_girod(Nemesis *nemesis, int coordinator)
 
 static void signal_girod(Nemesis *nemesis, const PlanStep *step)
 {
-    cluster_await_begun(nemesis->cluster);
+    cluster_await_girod_begun(nemesis->cluster, step->target);
     look_after_girod(nemesis, step->target);
     switch (step->deed)
     {
@@ -101,7 +100,6 @@ static void signal_girod(Nemesis *nemesis, const PlanStep *step)
 
 static void start(Nemesis *nemesis, const PlanStep *step)
 {
-    cluster_await_begun(nemesis->cluster);
     if (step->deed == DEED_START_POSTGRES)
     {
         say(nemesis, "start %s%d", step->target == 0 ? "directory " : "shard ", step->target);
@@ -203,9 +201,13 @@ void nemesis_run(Cluster *cluster, const Plan *plan, const History *history,
         }
         take_step(&nemesis, step);
     }
-    cluster_await_begun(cluster);
+    for (int i = 0; i <= cluster_shard_count(cluster); i++)
+    {
+        cluster_await_postgres_begun(cluster, i);
+    }
     for (int i = 1; i <= cluster_coordinator_count(cluster); i++)
     {
+        cluster_await_girod_begun(cluster, i);
         look_after_girod(&nemesis, i);
     }
     cluster_up(cluster);

@@ -232,11 +232,15 @@ void client_run_loop(Client *client, const ClientLoop *loop)
     size_t settled = 0;
     ClientPace pace = CLIENT_GOES;
     ASSERT(loop->clients <= CLIENT_PARALLEL_MAX);
-    while (settled < sent || pace != CLIENT_ENDS)
+    for (;;)
     {
         while (sent - settled < loop->clients && (pace = next_pace(loop, sent)) == CLIENT_GOES)
         {
             send_next(client, loop, sent++);
+        }
+        if (settled == sent && pace == CLIENT_ENDS)
+        {
+            return;
         }
         int running = 0;
         curl_multi_perform(client->multi, &running);

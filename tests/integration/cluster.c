@@ -33,7 +33,7 @@ enum
     VARIABLE_MAX = 512,
     ENV_MAX = 65536,
     OUTPUT_MAX = 65536,
-    BEGUN_MAX = CLUSTER_SHARDS_MAX + 1 + CLUSTER_COORDINATORS_MAX,
+    PARTS_MAX = CLUSTER_SHARDS_MAX + CLUSTER_COORDINATORS_MAX + 1,
 };
 
 struct Cluster
@@ -48,8 +48,7 @@ struct Cluster
     char *env; /* of $GIRO_DIR/env, lines turned into NUL-terminated strings */
     size_t env_length;
     Proxy *proxies[CLUSTER_SHARDS_MAX];
-    pid_t begun[BEGUN_MAX]; /* scripts that start something, not waited for yet */
-    int begun_count;
+    pid_t begun[PARTS_MAX]; /* scripts that start a part and have not been waited for; 0: none */
 };
 
 ATTR_NORETURN
@@ -502,14 +501,31 @@ void cluster_start_postgres(const Cluster *cluster)
     check(run_up((Cluster *)cluster, "--databases"), "Postgres does not come up");
 }
 
-static void begin(Cluster *cluster, const char *name)
+/* Parts are numbered: databases, then coordinators. */
+static int girod_part(int coordinator)
+{
+    return CLUSTER_SHARDS_MAX + coordinator;
+}
+
+static void await_begun(Cluster *cluster, int part)
+{
+    if (cluster->begun[part] != 0)
+    {
+        int status = await_end(cluster->begun[part]);
+        cluster->begun[part] = 0;
+        check(status == 0, "a start ends with status %d, see %s/begun.log", status,
+              cluster->directory);
+    }
+}
+
+static void begin(Cluster *cluster, int part, const char *name)
 {
     char path[128];
     const char *words[] = {"bash", "docker/up.sh", "--only", name, NULL};
-    check(cluster->begun_count < BEGUN_MAX, "too much was begun and not waited for");
+    await_begun(cluster, part);
     snprintf(path, sizeof(path), "%s/begun.log", cluster->directory);
     int output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    cluster->begun[cluster->begun_count++] = start(cluster, words, output);
+    cluster->begun[part] = start(cluster, words, output);
     close(output);
 }
 
@@ -520,24 +536,24 @@ void cluster_begin_postgres(Cluster *cluster, int database)
     {
         snprintf(name, sizeof(name), "shard-%d", database);
     }
-    begin(cluster, name);
+    begin(cluster, database, name);
 }
 
 void cluster_begin_girod(Cluster *cluster, int coordinator)
 {
     char name[32];
     snprintf(name, sizeof(name), "girod-%d", coordinator);
-    begin(cluster, name);
+    begin(cluster, girod_part(coordinator), name);
 }
 
-void cluster_await_begun(Cluster *cluster)
+void cluster_await_postgres_begun(Cluster *cluster, int database)
 {
-    for (; cluster->begun_count > 0; cluster->begun_count--)
-    {
-        int status = await_end(cluster->begun[cluster->begun_count - 1]);
-        check(status == 0, "a start ends with status %d, see %s/begun.log", status,
-              cluster->directory);
-    }
+    await_begun(cluster, database);
+}
+
+void cluster_await_girod_begun(Cluster *cluster, int coordinator)
+{
+    await_begun(cluster, girod_part(coordinator));
 }
 
 bool cluster_await_girod_ready(const Cluster *cluster, int coordinator, int timeout_ms)

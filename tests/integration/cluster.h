@@ -69,9 +69,10 @@ void cluster_start_postgres(const Cluster *cluster);
 /* Starts one part alone and waits for nothing. What is lent from `cluster_env` stays valid. */
 void cluster_begin_postgres(Cluster *cluster, int database);
 void cluster_begin_girod(Cluster *cluster, int coordinator);
-/* Waits for what was begun: the processes are there, though perhaps not ready. Before it the part
- * must not be killed again. */
-void cluster_await_begun(Cluster *cluster);
+/* Waits for what was begun, if it was: Postgres accepts connections then, girod's process is there.
+ * Before it the part must not be killed again. */
+void cluster_await_postgres_begun(Cluster *cluster, int database);
+void cluster_await_girod_begun(Cluster *cluster, int coordinator);
 /* Waits, at most timeout_ms, until the coordinator says that it is ready. */
 bool cluster_await_girod_ready(const Cluster *cluster, int coordinator, int timeout_ms);
 
