@@ -93,19 +93,11 @@ static ProxyRule choose_swallow(Dice *dice)
 
 static ProxyRule choose_statement(Dice *dice)
 {
+    /* What is executed often stands there more than once. */
     static const char *const statements[] = {
-        "lock",
-        "apply",
-        "record",
-        "COMMIT",
-        "PREPARE TRANSACTION",
-        "COMMIT PREPARED",
-        "receive",
-        "tombstone",
-        "settle",
-        "verdict",
-        "claim",
-        "session",
+        "lock",    "lock",    "apply",     "apply",   "record", "record",
+        "receive", "receive", "settle",    "settle",  "COMMIT", "PREPARE TRANSACTION",
+        "claim",   "verdict", "tombstone", "session", "finish", "COMMIT PREPARED",
     };
     static const ProxyAction actions[] = {PROXY_CUT_BEFORE, PROXY_CUT_AFTER, PROXY_DELAY,
                                           PROXY_DELAY_REPLY, PROXY_SWALLOW};
