@@ -334,14 +334,15 @@ choose_directory
 load_settings
 check_settings
 make_directories
+if [[ ${1:-} == --only ]]; then
+    make_secrets
+    start_only "$2"
+    exit 0
+fi
 check_ports
 make_secrets
 settings_text | replace_file "$GIRO_DIR/settings" 644
 trap say_what_runs EXIT
-if [[ ${1:-} == --only ]]; then
-    start_only "$2"
-    exit 0
-fi
 start_databases
 [[ ${1:-} != --databases ]] || exit 0
 cluster_description | replace_file "$GIRO_CONFIG" 600

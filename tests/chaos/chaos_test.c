@@ -56,6 +56,7 @@ static struct
     Findings findings;
     size_t requests;
     size_t replay_left;
+    bool is_at_rest; /* the nemesis has come to its end, and everything runs */
 } run;
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -151,6 +152,7 @@ static void all_comes_to_rest_after_the_nemesis(void **state)
     run.requests = load_requests(run.load);
     load_stop(run.load);
     run.load = NULL;
+    run.is_at_rest = true;
     evidence_await_quiet(run.cluster, SETTLE_MS, &run.evidence);
     assert_int_equal(run.evidence.left_pending, 0);
     assert_int_equal(run.evidence.left_prepared, 0);
@@ -185,11 +187,8 @@ static void gather(void)
 static void every_answer_of_the_run_holds(void **state)
 {
     (void)state;
-    if (run.load != NULL)
-    {
-        load_stop(run.load);
-        run.load = NULL;
-    }
+    if (!run.is_at_rest)
+        skip();
     gather();
     checker_check(&run.evidence, &run.findings);
     findings_print(&run.findings, stdout);
@@ -200,6 +199,8 @@ static void every_answer_of_the_run_holds(void **state)
 static void the_books_balance(void **state)
 {
     (void)state;
+    if (!run.is_at_rest)
+        skip();
     books_check(run.cluster);
 }
 
@@ -234,6 +235,8 @@ static void all_kinds_of_outcomes_came_to_pass(void **state)
 {
     Tally sum = tally();
     (void)state;
+    if (!run.is_at_rest)
+        skip();
     assert_true(sum.of_verdict[VERDICT_POSTED] > 100);
     assert_true(sum.of_verdict[VERDICT_REFUSED] > 10);
     assert_true(sum.of_verdict[VERDICT_REVERSED] > 10);
@@ -280,8 +283,10 @@ static void report(int failed)
            run.findings.count, failed == 0 ? "nothing lost" : "FAILED");
 }
 
+/* The cluster goes first: threads may wait for something of it that is stopped. */
 static void stop(void)
 {
+    cluster_free(run.cluster);
     if (run.load != NULL)
         load_stop(run.load);
     size_t ignored;
@@ -291,7 +296,6 @@ static void stop(void)
         snapshots_stop(run.snapshots, run.seen);
     mixture_free(run.mixture);
     client_free(run.client);
-    cluster_free(run.cluster);
     history_free(run.history);
     roster_free(run.roster);
     free((void *)run.evidence.before);
