@@ -38,6 +38,9 @@ typedef struct ClusterOptions
 Cluster *cluster_new(const ClusterOptions *options);
 /* Stops all and removes the directory. Accepts NULL. */
 void cluster_free(Cluster *cluster);
+/* From now on the directory stays, for a look at logs and data, when the cluster has been stopped.
+ */
+void cluster_keep(const Cluster *cluster);
 
 int cluster_shard_count(const Cluster *cluster);
 int cluster_coordinator_count(const Cluster *cluster);
@@ -66,6 +69,15 @@ bool cluster_await_girod_end(const Cluster *cluster, int coordinator, int timeou
 void cluster_up(Cluster *cluster);
 /* Starts the Postgres servers that are missing, and leaves the coordinators as they are. */
 void cluster_start_postgres(const Cluster *cluster);
+/* Starts one part alone and waits for nothing. What is lent from `cluster_env` stays valid. */
+void cluster_begin_postgres(Cluster *cluster, int database);
+void cluster_begin_girod(Cluster *cluster, int coordinator);
+/* Waits for what was begun, if it was: Postgres accepts connections then, girod's process is there.
+ * Before it the part must not be killed again. */
+void cluster_await_postgres_begun(Cluster *cluster, int database);
+void cluster_await_girod_begun(Cluster *cluster, int coordinator);
+/* Waits, at most timeout_ms, until the coordinator says that it is ready. */
+bool cluster_await_girod_ready(const Cluster *cluster, int coordinator, int timeout_ms);
 
 /* ---- for tests of the set-up itself --------------------------------------------------------- */
 
