@@ -164,15 +164,22 @@ bench: $(OUT)/girod $(OUT)/tests/bench/bench ## measure, compare, print a table,
 bench-check: ## hold bench.json against the targets
 	@python3 tests/bench/check.py $(or $(BENCH_JSON),bench.json)
 
+.PHONY: test-model model
+test-model: $(OUT)/girod ## models of the protocols, explored by spin in small bounds; known mistakes are found
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh model $(OUT)/logs/model tests/model/run.sh
+
+model: $(OUT)/girod ## the same in larger bounds: minutes, up to 8 GB
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/model/run.sh --all
+
 # ---- all of it ---------------------------------------------------------------------------------------
 
 # Under the sanitizers `make test` runs the programs that reach most of girod; `make asan` runs all.
 SANITIZED := transfers_test saga_test faults_test batch_test
 
 .PHONY: test asan asan-short
-test: packages ## everything: unit, sql, integration, contract; unit and the heart of integration again under ASan and UBSan
+test: packages ## everything: unit, sql, model, integration, contract; unit and the heart of integration again under ASan and UBSan
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@$(MAKE) --no-print-directory test-unit test-sql test-integration test-contract
+	@$(MAKE) --no-print-directory test-unit test-sql test-model test-integration test-contract
 	@$(MAKE) --no-print-directory test-chaos
 	@$(MAKE) --no-print-directory asan-short
 
