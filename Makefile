@@ -121,6 +121,23 @@ test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 test-contract: $(OUT)/girod ## all that girod answers, held against its OpenAPI description
 	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh contract $(OUT)/logs/contract tests/contract/run.sh
 
+# ---- the bench: options are variables, see docs/performance.md --------------------------------------
+
+BENCH_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/bench/*.c))
+$(BENCH_OBJECTS): CPPFLAGS += -Itests/integration -Itests/bench
+DEPENDENCIES += $(BENCH_OBJECTS:.o=.d)
+
+$(OUT)/tests/bench/bench: $(BENCH_OBJECTS) $(HARNESS) $(OUT)/libgiro.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS) -lcmocka -lcurl -lpthread -lm
+
+.PHONY: bench bench-check
+bench: $(OUT)/girod $(OUT)/tests/bench/bench ## measure, compare, print a table, write bench.json (20 minutes; BENCH_FILTER=2pc.c256 for less)
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod $(OUT)/tests/bench/bench
+
+bench-check: ## hold bench.json against the targets
+	@python3 tests/bench/check.py $(or $(BENCH_JSON),bench.json)
+
 # ---- all of it ---------------------------------------------------------------------------------------
 
 # Under the sanitizers `make test` runs the programs that reach most of girod; `make asan` runs all.

@@ -8,6 +8,7 @@
 #   GIRO_COORDINATORS   how many coordinators                                        (1)
 #   GIRO_PROXY_OFFSET   for tests: coordinators reach shards at the shard's port + this (0)
 #   GIRO_BIN, GIRO_GIROD_FLAGS   the program, and more flags for `girod serve`
+#   GIRO_POSTGRES_SETTINGS       more lines for the postgresql.conf of new databases
 #
 # Safe to repeat: what runs is left alone, what is missing is started, data is found again. Returns
 # when every coordinator is ready. Variables that are not set keep what the cluster was made with.
@@ -136,6 +137,7 @@ log_lock_waits = on
 log_line_prefix = '%m %p '
 log_timezone = 'UTC'
 timezone = 'UTC'
+${GIRO_POSTGRES_SETTINGS:-}
 CONF
 }
 

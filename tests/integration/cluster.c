@@ -240,6 +240,10 @@ static void set_variables(Cluster *cluster)
     set_variable(cluster, "GIRO_PROXY_OFFSET=%d", options->proxied ? PORT_PROXIES : 0);
     set_variable(cluster, "GIRO_GIROD_FLAGS=%s", options->girod_flags);
     set_variable(cluster, "GIRO_CLUSTER=demo");
+    if (options->postgres_settings != NULL)
+    {
+        set_variable(cluster, "GIRO_POSTGRES_SETTINGS=%s", options->postgres_settings);
+    }
 }
 
 static void start_proxies(Cluster *cluster)
@@ -431,6 +435,18 @@ const char *cluster_postgres_log(const Cluster *cluster, int database)
     return database_env(cluster, database, "LOG");
 }
 
+const char *cluster_postgres_data(const Cluster *cluster, int database)
+{
+    return database_env(cluster, database, "PGDATA");
+}
+
+int cluster_girod_pid(const Cluster *cluster, int coordinator)
+{
+    int pid = atoi(coordinator_env(cluster, "PID", coordinator));
+    check(pid > 1, "girod %d has no pid", coordinator);
+    return pid;
+}
+
 Proxy *cluster_proxy(const Cluster *cluster, int shard)
 {
     check(cluster->options.proxied, "the cluster has no proxies");
@@ -439,28 +455,21 @@ Proxy *cluster_proxy(const Cluster *cluster, int shard)
 
 /* ---- breaking things ------------------------------------------------------------------------ */
 
-static pid_t girod_pid(const Cluster *cluster, int coordinator)
-{
-    int pid = atoi(coordinator_env(cluster, "PID", coordinator));
-    check(pid > 1, "girod %d has no pid", coordinator);
-    return pid;
-}
-
 void cluster_signal_girod(const Cluster *cluster, int coordinator, int signal_number)
 {
-    pid_t pid = girod_pid(cluster, coordinator);
+    pid_t pid = cluster_girod_pid(cluster, coordinator);
     kill(pid, signal_number);
     check(signal_number != SIGKILL || process_await_end(pid, 10000), "girod survives SIGKILL");
 }
 
 bool cluster_await_girod_end(const Cluster *cluster, int coordinator, int timeout_ms)
 {
-    return process_await_end(girod_pid(cluster, coordinator), timeout_ms);
+    return process_await_end(cluster_girod_pid(cluster, coordinator), timeout_ms);
 }
 
 void cluster_signal_postgres(const Cluster *cluster, int database, int signal_number)
 {
-    const char *data = database_env(cluster, database, "PGDATA");
+    const char *data = cluster_postgres_data(cluster, database);
     int tries = 0;
     int found = processes_signal_in(data, signal_number);
     check(found > 0, "no Postgres runs in %s", data);

@@ -26,10 +26,11 @@ typedef struct Cluster Cluster;
 
 typedef struct ClusterOptions
 {
-    int shards;              /* 0 = 3 */
-    int coordinators;        /* 0 = 1 */
-    bool proxied;            /* a proxy stands between the coordinators and each shard */
-    const char *girod_flags; /* NULL = "--enable-failpoints"; more flags for `girod serve` */
+    int shards;                    /* 0 = 3 */
+    int coordinators;              /* 0 = 1 */
+    bool proxied;                  /* a proxy stands between the coordinators and each shard */
+    const char *girod_flags;       /* NULL = "--enable-failpoints"; more flags for `girod serve` */
+    const char *postgres_settings; /* NULL for none; more lines of postgresql.conf */
 } ClusterOptions;
 
 /* Prints what went wrong and exits the program if the cluster does not come up: without one no test
@@ -49,6 +50,8 @@ const char *cluster_dsn(const Cluster *cluster, int database);       /* the owne
 const char *cluster_coord_dsn(const Cluster *cluster, int database); /* the coordinators' */
 const char *cluster_postgres_log(const Cluster *cluster, int database);
 const char *cluster_girod_log(const Cluster *cluster, int coordinator);
+const char *cluster_postgres_data(const Cluster *cluster, int database);
+int cluster_girod_pid(const Cluster *cluster, int coordinator);
 Proxy *cluster_proxy(const Cluster *cluster, int shard); /* options.proxied only */
 
 /* ---- breaking things ------------------------------------------------------------------------ */

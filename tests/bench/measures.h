@@ -1,0 +1,45 @@
+/*
+ * The lines of the bench: one row per measurement, in the order in which each round runs them. A
+ * measurement gives one figure of its own name, or several named <measurement>.<what>.
+ */
+#ifndef GIRO_BENCH_MEASURES_H
+#define GIRO_BENCH_MEASURES_H
+
+#include "bench.h"
+#include "flow.h"
+#include "shard/mode.h"
+
+typedef struct Measure Measure;
+
+struct Measure
+{
+    const char *name;
+    const char *load;       /* in what circumstances, for people */
+    const char *references; /* figures that it is compared with */
+    const char *needs;      /* figures without which it cannot run: earlier in the table */
+    WorldKind world;
+    void (*run)(Bench *bench, const Measure *measure);
+
+    /* of traffic */
+    FlowShape shape;
+    TransferMode mode;
+    int connections;
+    size_t batch;    /* transfers per request */
+    double part;     /* open loop: of the capacity that `needs` names */
+    int coordinator; /* 0 = 1 */
+    bool paused;
+
+    /* of others */
+    const char *script;
+    const char *protocol;
+    int in_flight;
+};
+
+size_t measure_count(void);
+const Measure *measure_at(size_t place);
+/* The one that gives this figure; NULL if there is none. */
+const Measure *measure_of_figure(const char *figure);
+/* About how long one run takes. */
+double measure_seconds(const Bench *bench, const Measure *measure);
+
+#endif
