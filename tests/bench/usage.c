@@ -67,13 +67,7 @@ double usage_girod_peak_mib(const World *world, int coordinator)
 
 void usage_count_statements(const World *world, bool on)
 {
-    for (int shard = 1; shard <= world_shard_count(world); shard++)
-    {
-        const char *dsn = cluster_dsn(world_cluster(world), shard);
-        sql_run(dsn, "alter system set pg_stat_statements.track = '%s'", on ? "top" : "none");
-        sql_run(dsn, "select pg_reload_conf()");
-    }
-    clock_pause(0.1);
+    world_set(world, "pg_stat_statements.track", on ? "top" : NULL);
 }
 
 /* Other sessions than girod's have just ended, or are about to. */
