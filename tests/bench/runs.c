@@ -358,6 +358,9 @@ static void say_usage(Bench *bench, const Measure *measure, const Usage *before,
         usage.wal_syncs / transfers);
     say(bench, measure, &(Says){"wal_bytes", "per transfer", true, false},
         usage.wal_bytes / transfers);
+    if (usage.batches > 0)
+        say(bench, measure, &(Says){.what = "batch", .unit = "transfers"},
+            transfers / usage.batches);
 }
 
 void run_cost(Bench *bench, const Measure *measure)
