@@ -113,7 +113,7 @@ void run_measure(Bench *bench, const Measure *measure)
 
 /* ---- without Giro ---------------------------------------------------------------------------- */
 
-static double pgbench(const Bench *bench, const Measure *measure)
+static PlainResult pgbench(const Bench *bench, const Measure *measure)
 {
     const char *protocol = measure->protocol == NULL ? "simple" : measure->protocol;
     return plain_pgbench(&(PgbenchOptions){.world = world_of(bench, measure),
@@ -125,14 +125,17 @@ static double pgbench(const Bench *bench, const Measure *measure)
 
 void run_pgbench(Bench *bench, const Measure *measure)
 {
-    say_rate(bench, measure, pgbench(bench, measure));
+    say_rate(bench, measure, pgbench(bench, measure).transfers_per_s);
+}
+
+static PlainResult classic(const Bench *bench, const Measure *measure)
+{
+    return plain_two_phase(world_of(bench, measure), CLASSIC_CONNECTIONS, bench->options.seconds);
 }
 
 void run_classic(Bench *bench, const Measure *measure)
 {
-    say_rate(bench, measure,
-             plain_two_phase(world_of(bench, measure), CLASSIC_CONNECTIONS, bench->options.seconds,
-                             NULL));
+    say_rate(bench, measure, classic(bench, measure).transfers_per_s);
 }
 
 void run_alone(Bench *bench, const Measure *measure)
@@ -376,12 +379,8 @@ void run_cost(Bench *bench, const Measure *measure)
 void run_cost_plain(Bench *bench, const Measure *measure)
 {
     Usage before;
-    double count;
-    const World *world = world_of(bench, measure);
-    start_counting(world, &before);
-    if (measure->script != NULL)
-        count = pgbench(bench, measure) * ceil(bench->options.seconds);
-    else
-        plain_two_phase(world, CLASSIC_CONNECTIONS, bench->options.seconds, &count);
-    say_usage(bench, measure, &before, count);
+    start_counting(world_of(bench, measure), &before);
+    PlainResult result =
+        measure->script != NULL ? pgbench(bench, measure) : classic(bench, measure);
+    say_usage(bench, measure, &before, result.transfers);
 }
