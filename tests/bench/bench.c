@@ -11,9 +11,11 @@
 
 #include "base/base.h"
 #include "check.h"
+#include "cli/options.h"
 #include "clock.h"
 #include "measures.h"
 #include "report.h"
+#include "runs.h"
 #include "shard/route.h"
 
 #include <regex.h>
@@ -34,6 +36,7 @@ static const double WORLD_S_PER_ROW = 3e-5;
 
 typedef struct Selection
 {
+    bool alone; /* without what the lines are compared with */
     bool lines[MEASURES_MAX];
     bool worlds[WORLD_COUNT];
 } Selection;
@@ -60,6 +63,30 @@ static double number_option(const char *name, double usual, double least, double
     return value;
 }
 
+/* What girod makes of its flags. */
+static void read_girod_flags(BenchOptions *options)
+{
+    static const char *const start[] = {"girod", "serve", "--config", "any"};
+    char flags[512];
+    char *words[32];
+    int count = ARRAY_LENGTH(start);
+    Options girod;
+    Error error = {0};
+    memcpy(words, start, sizeof start);
+    snprintf(flags, sizeof flags, "%s", options->girod_flags);
+    char *rest = NULL;
+    for (char *word = strtok_r(flags, " ", &rest); word != NULL && count < 32;
+         word = strtok_r(NULL, " ", &rest))
+        words[count++] = word;
+    if (!options_parse(count, words, &girod, &error))
+    {
+        fprintf(stderr, "bench: BENCH_GIROD_FLAGS: %s\n", error.text);
+        exit(2);
+    }
+    options->girod_sessions = girod.sessions;
+    options->girod_batch = girod.batch;
+}
+
 static void read_options(BenchOptions *options)
 {
     *options = (BenchOptions){
@@ -71,6 +98,7 @@ static void read_options(BenchOptions *options)
         .girod_flags = text_option("BENCH_GIROD_FLAGS", ""),
         .shared_buffers = text_option("BENCH_SHARED_BUFFERS", "1GB"),
         .output = text_option("BENCH_JSON", "bench.json"),
+        .alone = *text_option("BENCH_ALONE", "") != '\0',
         .details = *text_option("BENCH_DETAILS", "") != '\0',
     };
     int length = snprintf(options->postgres_settings, sizeof options->postgres_settings,
@@ -80,6 +108,7 @@ static void read_options(BenchOptions *options)
                           "pg_stat_statements.track = none\n",
                           options->shared_buffers);
     ASSERT(length < (int)sizeof options->postgres_settings);
+    read_girod_flags(options);
 }
 
 /* ---- what to measure ------------------------------------------------------------------------- */
@@ -97,7 +126,8 @@ static void select_line(Selection *selection, const Measure *measure)
         return;
     selection->lines[place_of(measure)] = true;
     selection->worlds[measure->world] = true;
-    select_figures(selection, measure->references);
+    if (!selection->alone)
+        select_figures(selection, measure->references);
     select_figures(selection, measure->needs);
 }
 
@@ -114,11 +144,12 @@ static void select_figures(Selection *selection, const char *figures)
     }
 }
 
-static void select_lines(Selection *selection, const char *filter)
+static void select_lines(Selection *selection, const BenchOptions *options)
 {
     regex_t wanted;
+    const char *filter = options->filter;
     ASSERT(measure_count() <= MEASURES_MAX);
-    memset(selection, 0, sizeof *selection);
+    *selection = (Selection){.alone = options->alone};
     if (regcomp(&wanted, filter, REG_EXTENDED | REG_NOSUB) != 0)
     {
         fprintf(stderr, "bench: BENCH_FILTER is no regular expression: %s\n", filter);
@@ -223,7 +254,7 @@ static void run_round(Bench *bench, const Selection *selection)
         if (!selection->lines[i])
             continue;
         show(bench, measure->name, left_s);
-        measure->run(bench, measure);
+        run_measure(bench, measure);
         left_s -= measure_seconds(bench, measure);
     }
 }
@@ -263,7 +294,7 @@ int main(void)
     route_library_init();
     signal(SIGPIPE, SIG_IGN);
     read_options(&bench.options);
-    select_lines(&selection, bench.options.filter);
+    select_lines(&selection, &bench.options);
     if (round_seconds(&bench, &selection) <= 0)
     {
         fprintf(stderr, "bench: no line matches BENCH_FILTER=%s\n", bench.options.filter);

@@ -28,8 +28,11 @@ typedef struct BenchOptions
     const char *girod_flags;    /* BENCH_GIROD_FLAGS */
     const char *shared_buffers; /* BENCH_SHARED_BUFFERS, of each server */
     const char *output;         /* BENCH_JSON: where bench.json goes */
+    bool alone;                 /* BENCH_ALONE: not what the filtered lines are compared with */
     bool details;               /* BENCH_DETAILS: print all figures */
     char postgres_settings[256];
+    int girod_sessions; /* per shard, as girod_flags say or by default */
+    int girod_batch;    /* transfers, the same */
 } BenchOptions;
 
 typedef struct Bench

@@ -10,9 +10,11 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -293,6 +295,7 @@ LimitResult limit_run(const LimitOptions *options)
     pid_t pid = fork();
     if (pid == 0)
     {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it holds open what the clusters' guardians wait for */
         Limit *limit = base_calloc(1, sizeof *limit);
         limit->options = options;
         limit->dice = dice_new();

@@ -14,25 +14,24 @@ typedef struct Measure Measure;
 struct Measure
 {
     const char *name;
-    const char *load;       /* in what circumstances, for people */
-    const char *references; /* figures that it is compared with */
-    const char *needs;      /* figures without which it cannot run: earlier in the table */
-    WorldKind world;
     void (*run)(Bench *bench, const Measure *measure);
-
-    /* of traffic */
+    WorldKind world;
     FlowShape shape;
     TransferMode mode;
-    int connections;
-    size_t batch;    /* transfers per request */
-    double part;     /* open loop: of the capacity that `needs` names */
-    int coordinator; /* 0 = 1 */
-    bool paused;
 
-    /* of others */
+    int connections;   /* or clients */
+    size_t batch;      /* transfers per request, or of the limit's batches */
+    int in_flight;     /* of the limit: batches per direction */
+    double part;       /* open loop: of the capacity that `needs` names */
+    int coordinator;   /* 0 = 1 */
+    bool paused;       /* a shard is */
+    int sync_delay_us; /* every sync of the WAL takes so much longer */
     const char *script;
-    const char *protocol;
-    int in_flight;
+    const char *protocol; /* of pgbench; NULL = simple */
+
+    const char *needs;      /* the figure without which it cannot run: earlier in the table */
+    const char *references; /* figures that it is compared with */
+    const char *load;       /* in what circumstances, for people */
 };
 
 size_t measure_count(void);

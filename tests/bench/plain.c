@@ -21,7 +21,14 @@ enum
     STATEMENT_MAX = 256,
 };
 
-double plain_pgbench(const PgbenchOptions *options)
+static double number_after(const char *output, const char *words)
+{
+    const char *at = strstr(output, words);
+    check(at != NULL, "pgbench does not say \"%s\": %s", words, output);
+    return strtod(at + strlen(words), NULL);
+}
+
+PlainResult plain_pgbench(const PgbenchOptions *options)
 {
     char command[512];
     char output[OUTPUT_MAX];
@@ -31,11 +38,12 @@ double plain_pgbench(const PgbenchOptions *options)
              options->protocol, options->clients, (int)ceil(options->seconds),
              world_options(options->world)->accounts, options->script);
     int status = cluster_shell(world_cluster(options->world), command, output, sizeof output);
-    const char *line = strstr(output, "\ntps = ");
-    check(status == 0 && line != NULL &&
-              strstr(output, "number of failed transactions: 0 ") != NULL,
+    check(status == 0 && number_after(output, "number of failed transactions: ") == 0,
           "pgbench fails: %s", output);
-    return strtod(line + strlen("\ntps = "), NULL);
+    return (PlainResult){
+        .transfers_per_s = number_after(output, "\ntps = "),
+        .transfers = number_after(output, "number of transactions actually processed: "),
+    };
 }
 
 /* ---- over libpq ------------------------------------------------------------------------------ */
@@ -126,7 +134,7 @@ static void *work(void *context)
     return NULL;
 }
 
-double plain_two_phase(const World *world, int connections, double seconds, double *ret_count)
+PlainResult plain_two_phase(const World *world, int connections, double seconds)
 {
     Worker workers[CONNECTIONS_MAX];
     atomic_bool stop = false;
@@ -155,9 +163,7 @@ double plain_two_phase(const World *world, int connections, double seconds, doub
         sql_session_free(workers[i].sessions[0]);
         sql_session_free(workers[i].sessions[1]);
     }
-    if (ret_count != NULL)
-        *ret_count = (double)done;
-    return (double)done / took;
+    return (PlainResult){.transfers_per_s = (double)done / took, .transfers = (double)done};
 }
 
 /* ---- one local transfer at a time ------------------------------------------------------------ */

@@ -7,6 +7,12 @@
 #include "histogram.h"
 #include "world.h"
 
+typedef struct PlainResult
+{
+    double transfers_per_s;
+    double transfers;
+} PlainResult;
+
 /* pgbench with one of our scripts ("plain.pgbench") on shard 1. protocol: "simple", "prepared". */
 typedef struct PgbenchOptions
 {
@@ -16,16 +22,15 @@ typedef struct PgbenchOptions
     int clients;
     double seconds; /* rounded up to whole ones */
 } PgbenchOptions;
-double plain_pgbench(const PgbenchOptions *options); /* transfers per second */
+PlainResult plain_pgbench(const PgbenchOptions *options);
 
 /*
  * Two-phase commit as an application does it: one transfer at a time per pair of connections, one
  * statement at a time, both shards prepared and then committed. Both directions; the shards are
  * locked in one order, so nothing deadlocks. There is no durable decision: a coordinator that dies
- * leaves legs that nobody can settle, so this is less than what Giro does. Returns transfers per
- * second; ret_count (may be NULL) is how many there were.
+ * leaves legs that nobody can settle, so this is less than what Giro does.
  */
-double plain_two_phase(const World *world, int connections, double seconds, double *ret_count);
+PlainResult plain_two_phase(const World *world, int connections, double seconds);
 
 /* One local transfer at a time on an idle shard 1, one statement at a time, over one connection. */
 void plain_alone(const World *world, double seconds, Histogram *ret_latency);

@@ -63,10 +63,11 @@ static void print_circumstances(const Bench *bench, FILE *out)
     const Machine *machine = &bench->machine;
     fprintf(out, "giro %s, PostgreSQL %s, all on one machine: %d cores, %s, %ld MiB\n",
             GIRO_VERSION, machine->postgres, machine->cores, machine->cpu, machine->memory_mib);
-    fprintf(out,
-            "fsync on, fdatasync of 8 KiB takes %.0f us; shared_buffers %s per server; girod %s\n",
-            machine->fdatasync_us, options->shared_buffers,
-            *options->girod_flags != '\0' ? options->girod_flags : "with its defaults");
+    fprintf(out, "fsync on, fdatasync of 8 KiB takes %.0f us; shared_buffers %s per server\n",
+            machine->fdatasync_us, options->shared_buffers);
+    fprintf(out, "girod: %d sessions per shard, batches of up to %d%s%s\n", options->girod_sessions,
+            options->girod_batch, *options->girod_flags != '\0' ? ", with " : "",
+            options->girod_flags);
     fprintf(out, "medians of %d rounds, %.1f s per line and round\n", options->rounds,
             options->seconds);
     for (WorldKind kind = 0; kind < WORLD_COUNT; kind++)
@@ -153,6 +154,8 @@ static void put_settings(JsonWriter *writer, const BenchOptions *options)
     json_put_integer(writer, "rounds", options->rounds);
     json_put_string(writer, "filter", options->filter);
     json_put_string(writer, "girod_flags", options->girod_flags);
+    json_put_integer(writer, "girod_sessions", options->girod_sessions);
+    json_put_integer(writer, "girod_batch", options->girod_batch);
     json_put_string(writer, "postgres", options->postgres_settings);
     json_end_object(writer);
 }

@@ -9,6 +9,9 @@ enum
     PAUSE_SECONDS_MIN = 6, /* a shard is paused for longer than the longest deadline of girod */
 };
 
+/* Runs the measurement, under the conditions that its row names. */
+void run_measure(Bench *bench, const Measure *measure);
+
 void run_pgbench(Bench *bench, const Measure *measure);
 void run_classic(Bench *bench, const Measure *measure);
 void run_alone(Bench *bench, const Measure *measure);

@@ -67,13 +67,7 @@ double usage_girod_peak_mib(const World *world, int coordinator)
 
 void usage_count_statements(const World *world, bool on)
 {
-    for (int shard = 1; shard <= world_shard_count(world); shard++)
-    {
-        const char *dsn = cluster_dsn(world_cluster(world), shard);
-        sql_run(dsn, "alter system set pg_stat_statements.track = '%s'", on ? "top" : "none");
-        sql_run(dsn, "select pg_reload_conf()");
-    }
-    clock_pause(0.1);
+    world_set(world, "pg_stat_statements.track", on ? "top" : NULL);
 }
 
 /* Other sessions than girod's have just ended, or are about to. */
@@ -93,10 +87,12 @@ static void read_shard(const World *world, int shard, Usage *usage)
                       " where dbid = (select oid from pg_database"
                       " where datname = current_database())),"
                       " (select wal_sync from pg_stat_wal),"
-                      " pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint");
+                      " pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint,"
+                      " (select count(*) from giro.batches where role = 'home')");
     usage->statements += (double)sql_field_integer(rows, 0, 0);
     usage->wal_syncs += (double)sql_field_integer(rows, 0, 1);
     usage->wal_bytes += (double)sql_field_integer(rows, 0, 2);
+    usage->batches += (double)sql_field_integer(rows, 0, 3);
     sql_rows_free(rows);
     processes_visit_in(cluster_postgres_data(world_cluster(world), shard), add_process,
                        &usage->postgres_cpu_s);
@@ -115,4 +111,5 @@ void usage_subtract(Usage *usage, const Usage *earlier)
     usage->statements -= earlier->statements;
     usage->wal_syncs -= earlier->wal_syncs;
     usage->wal_bytes -= earlier->wal_bytes;
+    usage->batches -= earlier->batches;
 }

@@ -13,6 +13,7 @@ typedef struct Usage
     double statements;     /* as pg_stat_statements counts them, top level */
     double wal_syncs;
     double wal_bytes;
+    double batches; /* decided at home */
 } Usage;
 
 /* Whether statements are counted from now on: it costs a little, so it is off elsewhere. */

@@ -19,6 +19,9 @@ enum
     HASH_PARTITIONS = 64, /* of the keyspace that docker/up.sh makes */
 };
 
+/* Until all processes of a server have seen a changed setting. */
+static const double RELOAD_S = 0.1;
+
 struct World
 {
     WorldOptions options;
@@ -117,6 +120,20 @@ void world_free(World *world)
     for (int shard = 1; shard <= world->options.shards; shard++)
         free(world->numbers[shard]);
     free(world);
+}
+
+void world_set(const World *world, const char *setting, const char *value)
+{
+    for (int shard = 1; shard <= world->options.shards; shard++)
+    {
+        const char *dsn = cluster_dsn(world->cluster, shard);
+        if (value != NULL)
+            sql_run(dsn, "alter system set %s = '%s'", setting, value);
+        else
+            sql_run(dsn, "alter system reset %s", setting);
+        sql_run(dsn, "select pg_reload_conf()");
+    }
+    clock_pause(RELOAD_S);
 }
 
 static int64_t count_unsettled(const World *world)

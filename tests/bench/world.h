@@ -44,6 +44,9 @@ int world_shard_count(const World *world);
 size_t world_account_count(const World *world, int shard);
 void world_account(const World *world, int shard, size_t place, WorldId ret_id);
 
+/* Changes a setting of all shards' servers; NULL puts back what the configuration says. */
+void world_set(const World *world, const char *setting, const char *value);
+
 /* Waits until no saga is pending and nothing is prepared; ends the program after 30 s. */
 void world_settle(const World *world);
 
