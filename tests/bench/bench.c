@@ -18,6 +18,7 @@
 #include "runs.h"
 #include "shard/route.h"
 
+#include <pthread.h>
 #include <regex.h>
 #include <signal.h>
 #include <stdio.h>
@@ -174,7 +175,7 @@ static double round_seconds(const Bench *bench, const Selection *selection)
 {
     double seconds = 0;
     for (size_t i = 0; i < measure_count(); i++)
-        seconds += selection->lines[i] ? measure_seconds(bench, measure_at(i)) : 0;
+        seconds += selection->lines[i] ? measure_cost_s(bench, measure_at(i)) : 0;
     return seconds;
 }
 
@@ -255,7 +256,7 @@ static void run_round(Bench *bench, const Selection *selection)
             continue;
         show(bench, measure->name, left_s);
         run_measure(bench, measure);
-        left_s -= measure_seconds(bench, measure);
+        left_s -= measure_cost_s(bench, measure);
     }
 }
 
@@ -276,15 +277,25 @@ static void run_all(Bench *bench, const Selection *selection)
     fprintf(stderr, "measured in %.1f minutes\n", (clock_now() - start) / 60);
 }
 
+static void *free_world(void *world)
+{
+    world_free(world);
+    return NULL;
+}
+
+/* At the same time: each waits for its servers to stop. */
 static void free_worlds(Bench *bench)
 {
+    pthread_t threads[WORLD_COUNT];
     for (WorldKind kind = 0; kind < WORLD_COUNT; kind++)
     {
         if (bench->worlds[kind] != NULL)
             world_check_books(bench->worlds[kind]);
     }
     for (WorldKind kind = 0; kind < WORLD_COUNT; kind++)
-        world_free(bench->worlds[kind]);
+        pthread_create(&threads[kind], NULL, free_world, bench->worlds[kind]);
+    for (WorldKind kind = 0; kind < WORLD_COUNT; kind++)
+        pthread_join(threads[kind], NULL);
 }
 
 int main(void)
@@ -306,6 +317,7 @@ int main(void)
     report_print(&bench, stdout);
     report_write(&bench, bench.options.output);
     printf("\nwritten to %s\n", bench.options.output);
+    fflush(stdout);
     free_worlds(&bench);
     figures_free(bench.figures);
     return 0;

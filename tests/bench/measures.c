@@ -191,14 +191,20 @@ const Measure *measure_of_figure(const char *figure)
     return best;
 }
 
-double measure_seconds(const Bench *bench, const Measure *measure)
+double measure_length_s(const Bench *bench, const Measure *measure)
 {
     double seconds = bench->options.seconds;
-    if (measure->run == run_bystanders && seconds < PAUSE_SECONDS_MIN)
-        seconds = PAUSE_SECONDS_MIN;
-    if (measure->run == run_bystanders && measure->paused)
-        seconds += PAUSE_SECONDS_MIN;
+    if (measure->run == run_bystanders)
+        return seconds > PAUSE_SECONDS_MIN ? seconds : PAUSE_SECONDS_MIN;
+    return measure->run == run_latency ? 2 * seconds : seconds;
+}
+
+double measure_cost_s(const Bench *bench, const Measure *measure)
+{
+    double seconds = measure_length_s(bench, measure) + 0.7;
+    if (measure->paused)
+        seconds += PAUSE_SECONDS_MIN; /* until the last answers, and until the shard is back */
     if (measure->run == run_limit)
         seconds += 2;
-    return seconds + 0.7;
+    return seconds;
 }

@@ -38,7 +38,9 @@ size_t measure_count(void);
 const Measure *measure_at(size_t place);
 /* The one that gives this figure; NULL if there is none. */
 const Measure *measure_of_figure(const char *figure);
-/* About how long one run takes. */
-double measure_seconds(const Bench *bench, const Measure *measure);
+/* How long it measures; rare latencies need longer. */
+double measure_length_s(const Bench *bench, const Measure *measure);
+/* About how long one run takes, with all that is around it. */
+double measure_cost_s(const Bench *bench, const Measure *measure);
 
 #endif

@@ -196,7 +196,7 @@ static void run_traffic(Bench *bench, const Measure *measure, double rate, Run *
                      .rate = rate}},
         .stream_count = 1,
         .warm_s = WARM_S,
-        .seconds = bench->options.seconds,
+        .seconds = measure_length_s(bench, measure),
     };
     double cpu = usage_girod_cpu_s(world, coordinator_of(measure));
     ret_run->client_cores = traffic_run(&options, &ret_run->result);
@@ -306,7 +306,6 @@ void run_bystanders(Bench *bench, const Measure *measure)
 {
     const World *world = world_of(bench, measure);
     double rate = measure->part * capacity(bench, measure);
-    double least = PAUSE_SECONDS_MIN;
     TrafficResult results[2];
     Flow *flow = flow_of(bench, measure);
     Flow *touching = flow_new(
@@ -321,7 +320,7 @@ void run_bystanders(Bench *bench, const Measure *measure)
                      .shed = true}},
         .stream_count = 2,
         .warm_s = WARM_S,
-        .seconds = bench->options.seconds > least ? bench->options.seconds : least,
+        .seconds = measure_length_s(bench, measure),
         .begin = measure->paused ? pause_last_shard : NULL,
         .context = (void *)world,
     };
