@@ -159,7 +159,7 @@ $(OUT)/tests/bench/bench: $(BENCH_OBJECTS) $(HARNESS) $(OUT)/libgiro.a
 
 .PHONY: bench bench-check
 bench: $(OUT)/girod $(OUT)/tests/bench/bench ## measure, compare, print a table, write bench.json (20 minutes; BENCH_FILTER=2pc.c256 for less)
-	@GIRO_BIN=$(CURDIR)/$(OUT)/girod $(OUT)/tests/bench/bench
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod BENCH_FILTER='$(value BENCH_FILTER)' $(OUT)/tests/bench/bench
 
 bench-check: ## hold bench.json against the targets
 	@python3 tests/bench/check.py $(or $(BENCH_JSON),bench.json)

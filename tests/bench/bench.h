@@ -25,11 +25,11 @@ typedef struct BenchOptions
     const char *filter;         /* BENCH_FILTER: a regular expression; "" for all */
     size_t accounts;            /* BENCH_ACCOUNTS, of the main world */
     size_t history;             /* BENCH_HISTORY, of the main world */
-    const char *girod_flags;    /* BENCH_GIROD_FLAGS */
     const char *shared_buffers; /* BENCH_SHARED_BUFFERS, of each server */
     const char *output;         /* BENCH_JSON: where bench.json goes */
     bool alone;                 /* BENCH_ALONE: not what the filtered lines are compared with */
     bool details;               /* BENCH_DETAILS: print all figures */
+    char girod_flags[384];      /* BENCH_GIROD_FLAGS, and ours */
     char postgres_settings[256];
     int girod_sessions; /* per shard, as girod_flags say or by default */
     int girod_batch;    /* transfers, the same */

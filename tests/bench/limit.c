@@ -225,7 +225,8 @@ static void connect(Limit *limit)
     const Cluster *cluster = world_cluster(limit->options->world);
     DirectoryOptions directory = {
         .dsn = cluster_coord_dsn(cluster, 0),
-        .session = {.sessions_max = SLOTS_MAX,
+        .session = {.instance = "limit",
+                    .sessions_max = SLOTS_MAX,
                     .connect_deadline_ms = READY_MS,
                     .lock_timeout_ms = 1000,
                     .statement_timeout_ms = DEADLINE_MS,

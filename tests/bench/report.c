@@ -65,9 +65,8 @@ static void print_circumstances(const Bench *bench, FILE *out)
             GIRO_VERSION, machine->postgres, machine->cores, machine->cpu, machine->memory_mib);
     fprintf(out, "fsync on, fdatasync of 8 KiB takes %.0f us; shared_buffers %s per server\n",
             machine->fdatasync_us, options->shared_buffers);
-    fprintf(out, "girod: %d sessions per shard, batches of up to %d%s%s\n", options->girod_sessions,
-            options->girod_batch, *options->girod_flags != '\0' ? ", with " : "",
-            options->girod_flags);
+    fprintf(out, "girod: %d sessions per shard, batches of up to %d, %s\n", options->girod_sessions,
+            options->girod_batch, options->girod_flags);
     fprintf(out, "medians of %d rounds, %.1f s per line and round\n", options->rounds,
             options->seconds);
     for (WorldKind kind = 0; kind < WORLD_COUNT; kind++)
