@@ -81,6 +81,7 @@ static void start_parts(Service *service, const Options *options, const Config *
         .dsn = config->directory.dsn,
         .session =
             {
+                .instance = options->instance,
                 .sessions_max = options->sessions,
                 .connect_deadline_ms = CONNECT_MS,
                 .lock_timeout_ms = LOCK_TIMEOUT_MS,

@@ -5,13 +5,14 @@
 --             The coordinator compares the report with what it wants and closes the session
 --             otherwise.
 -- Idempotent: setting twice is setting once.
--- Locks:      none.
+-- Locks:      none but be_present's, which waits for nobody.
 -- Safety:     the report is read back in a statement after the settings were made. A commit must
 --             mean durable: synchronous_commit is raised to on where it is weaker and kept where it
 --             is remote_apply. Read-only is reported and not lifted: somebody meant it. Runs with
 --             the caller's rights, for only those show the start of its own backend.
 create or replace function giro.session(
-    p_lock_timeout_ms int, p_statement_timeout_ms int, p_idle_timeout_ms int)
+    p_lock_timeout_ms int, p_statement_timeout_ms int, p_idle_timeout_ms int,
+    p_instance text default null)
 returns table (cluster text, name text, ordinal int, epoch bigint, format_version int,
                system_identifier text, timeline text, in_recovery boolean, backend_pid int,
                backend_start timestamptz, role text, database text, read_only boolean,
@@ -32,6 +33,9 @@ begin
             set_config('jit', 'off', false);
     if current_setting('synchronous_commit') not in ('on', 'remote_apply') then
         perform set_config('synchronous_commit', 'on', false);
+    end if;
+    if p_instance is not null then
+        perform giro.be_present(p_instance);
     end if;
     if not pg_is_in_recovery() then
         v_timeline := left(pg_walfile_name(pg_current_wal_lsn()), 8);

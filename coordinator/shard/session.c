@@ -127,6 +127,7 @@ static void verify(Session *session)
     pg_params_int4(params, (int32_t)options->lock_timeout_ms);
     pg_params_int4(params, 0);
     pg_params_int4(params, (int32_t)options->idle_in_transaction_timeout_ms);
+    pg_params_text(params, options->instance);
     pg_group_begin(session->pg);
     pg_group_sql(session->pg, statement_row(STATEMENT_SESSION)->sql, params);
     pg_group_sync(session->pg);

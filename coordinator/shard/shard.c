@@ -36,7 +36,8 @@ TAILQ_HEAD(WaiterList, ShardWaiter);
 struct Shard
 {
     Loop *loop;
-    ShardOptions options; /* its strings are the three below */
+    ShardOptions options; /* its strings are the four below */
+    char *instance;
     char *cluster;
     char *name;
     char *dsn;
@@ -439,6 +440,7 @@ Shard *shard_new(Loop *loop, const ShardOptions *options)
     ASSERT(options->sessions_max > 0);
     shard->loop = loop;
     shard->options = *options;
+    shard->options.instance = shard->instance = base_strdup(options->instance);
     shard->options.cluster = shard->cluster = base_strdup(options->cluster);
     shard->options.name = shard->name = base_strdup(options->name);
     shard->options.dsn = shard->dsn = base_strdup(options->dsn);
@@ -468,6 +470,7 @@ void shard_free(Shard *shard)
     loop_unpost(shard->loop, &shard->dispatch);
     loop_timer_free(shard->deadline);
     loop_timer_free(shard->pause);
+    free(shard->instance);
     free(shard->cluster);
     free(shard->name);
     free(shard->dsn);

@@ -29,7 +29,8 @@ typedef struct Session Session;
 
 typedef struct ShardOptions
 {
-    const char *cluster; /* the session is refused if the shard belongs to another cluster */
+    const char *instance; /* the coordinator's name: its sessions make it present at the shard */
+    const char *cluster;  /* the session is refused if the shard belongs to another cluster */
     const char *name;
     int ordinal; /* immutable; the order in which shards are locked */
     const char *dsn;

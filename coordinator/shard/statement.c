@@ -15,7 +15,7 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_ROLLBACK_PREPARED] = {"rollback_prepared", STATEMENT_IS_GID, "ROLLBACK PREPARED "},
 
     [STATEMENT_SESSION] = {"session", STATEMENT_IS_PLAIN,
-                           "select * from giro.session($1::int, $2::int, $3::int)"},
+                           "select * from giro.session($1::int, $2::int, $3::int, $4::text)"},
     [STATEMENT_PING] = {"ping", STATEMENT_IS_PLAIN,
                         "select pg_logical_emit_message(true, 'giro', '')"},
     [STATEMENT_LIMIT] = {"limit", STATEMENT_IS_PREPARED,

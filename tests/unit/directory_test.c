@@ -147,7 +147,8 @@ static void start(void)
     DirectoryOptions options = {
         .dsn = "directory",
         .poll_ms = 60000,
-        .session = {.sessions_max = 2,
+        .session = {.instance = "c1",
+                    .sessions_max = 2,
                     .connect_deadline_ms = 40,
                     .lock_timeout_ms = 1000,
                     .statement_timeout_ms = 3000,

@@ -18,6 +18,7 @@
 #define BEGIN_SQL "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 static const ShardOptions options = {
+    .instance = "c1",
     .cluster = "test",
     .name = "shard-1",
     .ordinal = 1,
@@ -166,6 +167,7 @@ static void asks_for_its_time_outs_and_prepares_everything(void **state)
     assert_int_equal(fake_param_int4(params, 0), 1000);
     assert_int_equal(fake_param_int4(params, 1), 0);
     assert_int_equal(fake_param_int4(params, 2), 30000);
+    assert_string_equal(fake_param_text(params, 3), "c1");
     for (int i = 0; i < STATEMENT_COUNT; i++)
     {
         char text[64];

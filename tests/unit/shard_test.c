@@ -15,6 +15,7 @@
 #include <string.h>
 
 static const ShardOptions options = {
+    .instance = "c1",
     .cluster = "test",
     .name = "shard-1",
     .ordinal = 1,

@@ -74,6 +74,7 @@ static void types_of_function(const char *text, const char *function, char *ret_
         assert_int_equal(sscanf(at, " p_%63[a-z_] %63[][a-z]%n", name, type, &length), 2);
         append(ret_types, type, strlen(type));
         at += length;
+        at += strcspn(at, ",)"); /* a default */
         at += strspn(at, " ,\n");
     }
 }

@@ -8,7 +8,8 @@ select test.same(
       order by p.proname collate "C"$$,
     $$select unnest(array[
         'account_create', 'account_entries', 'account_get', 'account_list', 'account_patch',
-        'apply', 'books', 'claim', 'end_session', 'finish', 'give_up', 'identity', 'leg_exists',
+        'apply', 'be_present', 'books', 'claim', 'coordinator_is_present',
+        'coordinators_present', 'end_session', 'finish', 'give_up', 'identity', 'leg_exists',
         'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists', 'receipts_by_id',
         'receive', 'record', 'session', 'settle', 'steps_home', 'steps_remote', 'tombstone',
         'transfers_by_id', 'verdict', 'wait_for'])$$,
@@ -60,7 +61,8 @@ select is_empty(
 select is_empty(
     $$select p.proname from pg_proc p
       where p.pronamespace = 'giro'::regnamespace and p.provolatile <> 'v'
-        and p.proname not in ('books', 'identity', 'fence_class', 'patience', 'patience_is_over')$$,
+        and p.proname not in ('books', 'identity', 'fence_class', 'patience', 'patience_is_over',
+                            'presence_class')$$,
     'all that lock or decide are volatile');
 call test.execute('a', 'create temporary table accounts (id text)');
 call test.account('alice', 5);
