@@ -72,8 +72,9 @@ static Family *family_of(Metrics *metrics, const MetricFamily *what)
     {
         if (family->what == what)
             return family;
-        ASSERT(strcmp(family->what->name, what->name) != 0);
     }
+    STAILQ_FOREACH (family, &metrics->families, link)
+        ASSERT(strcmp(family->what->name, what->name) != 0);
     family = base_malloc(sizeof *family);
     *family = (Family){.what = what};
     STAILQ_INIT(&family->series);

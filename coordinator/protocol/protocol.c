@@ -24,6 +24,7 @@ struct Protocol
     Map *recovering; /* by batch id */
     size_t in_flight;
     Finisher *finisher;
+    BatchMeters *meters;
 };
 
 /* The phase: drives whatever became ready in this turn, and what that makes ready. */
@@ -50,6 +51,7 @@ Protocol *protocol_new(Loop *loop, Directory *directory, const ProtocolOptions *
     protocol->options.instance = protocol->instance;
     protocol->params = pg_params_new(BATCH_PARAMETER_BYTES);
     protocol->finisher = finisher_new(protocol);
+    protocol->meters = batch_meters_new(options->metrics);
     protocol->recovering = map_new();
     TAILQ_INIT(&protocol->ready);
     TAILQ_INIT(&protocol->pool);
@@ -70,6 +72,7 @@ void protocol_free(Protocol *protocol)
     }
     map_free(protocol->recovering);
     finisher_free(protocol->finisher);
+    batch_meters_free(protocol->meters);
     pg_params_free(protocol->params);
     free(protocol);
 }
@@ -97,6 +100,11 @@ Directory *protocol_directory(const Protocol *protocol)
 const ProtocolOptions *protocol_options(const Protocol *protocol)
 {
     return &protocol->options;
+}
+
+BatchMeters *protocol_meters(Protocol *protocol)
+{
+    return protocol->meters;
 }
 
 PgParams *protocol_params(Protocol *protocol)
@@ -130,6 +138,7 @@ void protocol_return_batch(Batch *batch)
 {
     Protocol *protocol = batch->protocol;
     ASSERT(batch->pending == 0 && batch->reported);
+    batch_meters_end(protocol->meters, batch);
     if (batch->is_recovered)
         map_remove(protocol->recovering, batch->id);
     batch_recycle(batch);

@@ -12,10 +12,12 @@ int set_up(void **state)
     World *world = calloc(1, sizeof *world);
     Error error;
     world->loop = loop_new();
+    world->metrics = metrics_new();
     world->calls = fake_calls_start(world->loop);
     fake_batcher_reset(world->loop, &world->outcome);
     ApiOptions options = {
         .loop = world->loop,
+        .metrics = world->metrics,
         .address = {"127.0.0.1", 0},
         .connections_max = 100,
         .arrive_timeout_ms = 2000,
@@ -35,6 +37,7 @@ int tear_down(void **state)
     fake_batcher_done();
     fake_calls_stop();
     fake_values_stop();
+    metrics_free(world->metrics);
     loop_free(world->loop);
     free(world);
     return 0;

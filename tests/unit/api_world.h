@@ -32,6 +32,7 @@ enum
 typedef struct World
 {
     Loop *loop;
+    Metrics *metrics;
     Api *api;
     FakeCalls *calls;
     TransferOutcome outcome;

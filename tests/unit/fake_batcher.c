@@ -106,5 +106,11 @@ void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWa
 BatcherCounts batcher_counts(const Batcher *batcher)
 {
     (void)batcher;
-    return (BatcherCounts){.transfers = 2, .batches = 1};
+    return (BatcherCounts){.transfers = 2, .queued = 1, .batches = 1};
+}
+
+void batcher_show_shard(Batcher *batcher, const Shard *shard)
+{
+    (void)batcher;
+    (void)shard;
 }

@@ -30,6 +30,8 @@ values ('lock', test.lock_call(array['alice'])),
        ('account_list', $$select giro.account_list('', '', 1)$$),
        ('steps_home', $$select giro.steps_home(test.id(1))$$),
        ('steps_remote', $$select giro.steps_remote(test.id(1), test.id(1))$$),
+       ('verdicts_by_id', $$select giro.verdicts_by_id(test.ids(1))$$),
+       ('shard_state', 'select giro.shard_state(1)'),
        ('setup_shard', $$select giro.setup_shard('demo', 'shard-1', 1)$$),
        ('setup_partitions', $$select giro.setup_partitions('{}', '{}', '{}', '{}', '{}', '{}')$$),
        ('require_read_committed', 'select giro.require_read_committed()');
@@ -49,7 +51,7 @@ select is_empty(
                               'coordinator_is_present', 'coordinators_present', 'end_session',
                               'fence_class',
                               'force_durability', 'grant_coordinator', 'identity', 'legs_in_doubt',
-                              'patience', 'patience_is_over', 'prepared_exists',
+                              'patience', 'patience_is_over', 'prepared_exists', 'prepared_list',
                               'presence_class', 'session')$$,
     'every other function needs no snapshot of its own');
 select is_empty($$select from giro.batches where batch = test.id(1)

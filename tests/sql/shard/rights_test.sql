@@ -10,9 +10,9 @@ select test.same(
         'account_create', 'account_entries', 'account_get', 'account_list', 'account_patch',
         'apply', 'be_present', 'books', 'claim', 'coordinator_is_present',
         'coordinators_present', 'end_session', 'finish', 'give_up', 'identity', 'leg_exists',
-        'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists', 'receipts_by_id',
-        'receive', 'record', 'session', 'settle', 'steps_home', 'steps_remote', 'tombstone',
-        'transfers_by_id', 'verdict', 'wait_for'])$$,
+        'legs_in_doubt', 'lock', 'missing_leg', 'postpone', 'prepared_exists', 'prepared_list',
+        'receipts_by_id', 'receive', 'record', 'session', 'settle', 'shard_state', 'steps_home',
+        'steps_remote', 'tombstone', 'transfers_by_id', 'verdict', 'verdicts_by_id', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
     $$select p.proname from pg_proc p
