@@ -95,11 +95,11 @@ static const MetricFamily gauges[GAUGE_COUNT] = {
     [GAUGE_PENDING_AGE] = {"giro_pending_sagas_oldest_seconds",
         "Age of the oldest of them.",
         METRIC_GAUGE, {"shard"}, {0}},
-    [GAUGE_ATTENTION] = {"giro_attention_transfers",
+    [GAUGE_ATTENTION] = {"giro_needs_attention",
         "Transfers at home on the shard that wait for a person; 10000 means that many or "
         "more.",
         METRIC_GAUGE, {"shard"}, {0}},
-    [GAUGE_ATTENTION_AGE] = {"giro_attention_transfers_oldest_seconds",
+    [GAUGE_ATTENTION_AGE] = {"giro_needs_attention_oldest_seconds",
         "Age of the oldest of them.",
         METRIC_GAUGE, {"shard"}, {0}},
     [GAUGE_UNFINISHED] = {"giro_unfinished_batches",
