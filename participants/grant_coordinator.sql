@@ -1,6 +1,6 @@
 -- Gives a role what a coordinator needs, and takes everything else of the schema from it: USAGE on
 -- the schema and EXECUTE on the functions that run with their owner's rights, and on session,
--- end_session and legs_in_doubt, which need the caller's own.
+-- end_session, recovery and end_stopped_sessions, which need the caller's own.
 --
 -- Called by:  the owner, from `girod init`, after all functions of this folder are loaded.
 -- Idempotent: the rights are the same after every call.
@@ -16,7 +16,8 @@ begin
     into strict v_functions
     from pg_proc p
     where p.pronamespace = 'giro'::regnamespace
-      and (p.prosecdef or p.proname in ('session', 'end_session', 'legs_in_doubt'));
+      and (p.prosecdef or p.proname in ('session', 'end_session', 'recovery',
+                                         'end_stopped_sessions'));
 
     execute format('revoke all on schema giro from %I', p_role);
     execute format('revoke all on all tables in schema giro from %I', p_role);

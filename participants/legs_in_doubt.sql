@@ -1,17 +1,18 @@
--- Lists prepared legs of this cluster that nobody seems to be working on: prepared at least
--- p_age_ms ago, here in this database, by this role.
+-- Lists prepared legs of this cluster in this database that nobody seems to work at: those of
+-- coordinators that are not present at once, others when they are old.
 --
--- Called by:  every coordinator, all the time; for each it asks the home for the verdict and then
---             applies or cancels the leg.
+-- Called by:  recovery; the caller asks the home of each for the verdict, and then applies or
+--             cancels the leg. Those whose home it cannot reach are not listed.
 -- Idempotent: writes nothing.
 -- Locks:      none.
--- Safety:     the age is politeness only: the verdict row decides, whoever is at work, also if that
---             is the caller itself. The GID is
---             compared part by part. A leg of another cluster, role or database is none of ours.
+-- Safety:     presence and age are politeness only: the verdict row decides, whoever is at work,
+--             also if that is the caller itself. The GID is compared part by part. A leg of another
+--             cluster or database is none of ours; one of another role is, though it takes that
+--             role to finish it.
 create or replace function giro.legs_in_doubt(
-    p_cluster text, p_age_ms bigint, p_limit int)
+    p_cluster text, p_present int[], p_age interval, p_homes text[], p_skip uuid[], p_limit int)
 returns table (gid text)
-language plpgsql volatile security invoker
+language plpgsql volatile security definer
 set search_path = pg_catalog, giro, pg_temp
 as $$
 #variable_conflict use_column
@@ -19,9 +20,12 @@ begin
     return query
         select x.gid
         from pg_prepared_xacts x
-        where x.database = current_database() and x.owner = session_user
+        where x.database = current_database()
           and split_part(x.gid, ':', 1) = 'giro' and split_part(x.gid, ':', 2) = p_cluster
-          and x.prepared <= clock_timestamp() - p_age_ms * interval '1 ms'
+          and (hashtext(split_part(x.gid, ':', 3)) <> all (p_present)
+               or x.prepared <= clock_timestamp() - p_age)
+          and split_part(x.gid, ':', 4) <> all (p_skip::text[])
+          and split_part(x.gid, ':', 5) = any (p_homes)
         order by x.prepared
         limit p_limit;
 end

@@ -1,6 +1,6 @@
 -- Why a person should look at a saga that has been pending for more than a minute; null for others.
 --
--- Called by:  transfers_by_id. Has no settings of its own, so that it is inlined.
+-- Called by:  transfers_by_id, claim, postpone, note_waiting. Has no settings of its own, so that it is inlined.
 -- Idempotent: writes nothing.
 -- Locks:      none.
 -- Safety:     words for people; nothing is decided by them.
@@ -9,7 +9,7 @@ language sql stable security invoker
 as $$
     select case when p_transfer.state = 'pending'
                      and p_transfer.created_at < pg_catalog.clock_timestamp() - interval '60 s'
-                then 'the credit waits for shard ' || p_transfer.remote
+                then 'credit-waits: it waits for shard ' || p_transfer.remote
            end
 $$;
 

@@ -1,8 +1,8 @@
--- Notes why pending sagas could not go on, and when they are to be tried again. Answers how many
--- are pending.
+-- Notes why transfers could not go on, and when they are to be tried again; nobody works at them
+-- until then. Answers how many are due at all.
 --
 -- Called by:  a coordinator that lets go of them; for a saga that waits for a person too
---             (attention).
+--             (attention). A lost credit keeps the reason that it has.
 -- Idempotent: the last note stands.
 -- Locks:      rows of transfers, SKIP LOCKED: never waits; a note that is lost costs nothing.
 -- Safety:     changes nothing that decides anything.
@@ -23,10 +23,12 @@ begin
     set next_attempt_at = least(clock_timestamp() + p_delay_ms * interval '1 ms',
                                 case when t.deadline_at > clock_timestamp()
                                      then t.deadline_at end),
-        last_error = p_error, attention = p_attention
+        coordinator = null, last_error = p_error,
+        attention = coalesce(p_attention, case when t.state = 'posted' then t.attention end,
+                             giro.patience_is_over(t))
     where t.id = any (array(
         select d.id from transfers d
-        where d.id = any (p_ids) and d.state = 'pending'
+        where d.id = any (p_ids) and d.next_attempt_at is not null
         order by d.id
         for update skip locked));
     get diagnostics v_pending = row_count;

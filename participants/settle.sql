@@ -1,7 +1,8 @@
 -- Ends sagas at home: pending becomes the final state, posted, or reversed where a refusal is
--- given. Answers a row for each id with what stands now, by this call or from before: state,
--- refusal, decided_at; 'stale_route' or 'partition_moving' with nothing done; null if it is not
--- here.
+-- given. A posted transfer whose lost credit was to be done again stays posted: its credit stands
+-- now, or, with a refusal, never will, which needs a person. Answers a row for each id with what
+-- stands now, by this call or from before: state, refusal, decided_at; 'stale_route' or
+-- 'partition_moving' with nothing done; null if it is not here.
 --
 -- Called by:  the close stage (posted, under an applied receipt) and the refund stage (reversed, in
 --             the transaction that pays the money back, after lock and apply).
@@ -29,11 +30,14 @@ begin
     perform from transfers t where t.id = any (v_passed) order by t.id for update;
 
     update transfers t
-    set state = case when w.refusal is null then 'posted' else 'reversed' end,
-        refusal = w.refusal, decided_at = clock_timestamp(), next_attempt_at = null,
-        attention = null
+    set state = case when w.refusal is null or t.state = 'posted' then 'posted'
+                     else 'reversed' end,
+        refusal = case when t.state = 'pending' then w.refusal end,
+        decided_at = coalesce(t.decided_at, clock_timestamp()),
+        next_attempt_at = null, coordinator = null,
+        attention = case when t.state = 'posted' then 'credit-refused: ' || w.refusal end
     from unnest(p_ids, p_refusals) w (id, refusal)
-    where t.id = w.id and t.id = any (v_passed) and t.state = 'pending';
+    where t.id = w.id and t.id = any (v_passed) and t.next_attempt_at is not null;
 
     return query
         select w.id, coalesce(w.trouble, t.state), t.refusal, t.decided_at

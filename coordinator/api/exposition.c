@@ -20,6 +20,10 @@ static const MetricFamily duration_family = {"giro_http_request_duration_seconds
     {"operation"}, {500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000,
                     2500000, 5000000, 10000000, 30000000}};
 
+static const MetricFamily recovery_family = {"giro_recovery_actions_total",
+    "What was done about work that was left behind, by kind and result; what failed is tried "
+    "again.", METRIC_COUNTER, {"kind", "result"}, {0}};
+
 typedef enum GaugeName
 {
     GAUGE_BUILD_INFO,
@@ -177,6 +181,19 @@ static void set_process(const Api *api)
     set(api, GAUGE_VERSION, (double)directory_version(api->directory));
 }
 
+/* Counted by recovery itself. */
+static void set_recovery(const Api *api)
+{
+    Metrics *metrics = api->options.metrics;
+    const RecoveryCounts *counts = batcher_recovery_counts(api->batcher);
+    for (int i = 0; i < RECOVERY_KIND_COUNT; i++)
+    {
+        const char *kind = recovery_kind_name((RecoveryKind)i);
+        metrics_counter(metrics, &recovery_family, kind, "done")->value = counts->done[i];
+        metrics_counter(metrics, &recovery_family, kind, "failed")->value = counts->failed[i];
+    }
+}
+
 static void set_state(const Api *api, const Shard *shard, const ShardSample *sample)
 {
     set_of(api, GAUGE_PENDING, shard, (double)sample->pending.count);
@@ -226,6 +243,7 @@ void metrics_get(Api *api, HttpRequest *request)
     HttpReply reply = {.status = 200, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     metrics_unset_gauges(api->options.metrics);
     set_process(api);
+    set_recovery(api);
     for (size_t i = 0; i < directory_shard_count(api->directory); i++)
         set_shard(api, directory_shard(api->directory, i));
     FILE *out = open_memstream(&reply.given_body, &reply.body_length);

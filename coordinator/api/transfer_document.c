@@ -1,6 +1,8 @@
 /* See transfer_document.h. */
 #include "api/transfer_document.h"
 
+#include "protocol/attention.h"
+
 static void write_refusal(JsonWriter *writer, ErrorCode refusal)
 {
     if (refusal == ERROR_NONE)
@@ -25,9 +27,7 @@ static void write_attention(JsonWriter *writer, const char *reason)
     }
     json_begin_object(writer, "attention");
     json_put_string(writer, "reason", reason);
-    json_put_string(writer, "advice",
-                    "Look for this transfer's entries on both shards before anything is moved by "
-                    "hand; the debit stands, its counterpart may not.");
+    json_put_string(writer, "advice", attention_advice(reason));
     json_end_object(writer);
 }
 

@@ -9,6 +9,7 @@ enum
     SWEEP_MS = 50,     /* how exactly clients' waits are kept */
     REFRESH_MS = 2000, /* how long a fresh directory is waited for */
     GRACE_MS = 500,    /* how long transfers wait for a shard that has just been lost */
+    REST_MS = 200,     /* pause of a lane after a shard had no room for its batch */
 
     CALLS_MAX = 1024, /* statements outside of batches, at once */
     CALL_DEADLINE_MS = 5000,
@@ -112,6 +113,8 @@ static void take_report(void *context, Batch *batch)
     map_each(batcher->lanes, mark_if_held_up, batcher);
     for (size_t i = 0; i < batch->count; i++)
         progress_take_result(batcher, batch->transfers[i]);
+    if (batch->cause.code == ERROR_OVERLOADED)
+        lane->rests_until_ms = loop_now_ms(batcher->loop) + REST_MS;
     batcher_mark(batcher, lane);
 }
 
@@ -152,6 +155,7 @@ static TransferOutcome late_outcome(const Transfer *transfer)
     {
         outcome.kind = OUTCOME_RECORDED;
         outcome.record = &transfer->record;
+        outcome.replayed = transfer->replayed;
     }
     else if (transfer->queue == NULL)
     {
@@ -169,7 +173,7 @@ static TransferOutcome late_outcome(const Transfer *transfer)
         outcome.code = ERROR_ACCOUNT_BUSY;
         outcome.detail = "an account stayed locked for the whole wait; nothing was recorded";
     }
-    else if (transfer->failures > 0)
+    else if (transfer->failures > 0 || transfer->exhausted_since_ms > 0)
     {
         outcome.code = transfer->failure.code;
         outcome.detail = transfer->failure.text;
@@ -185,7 +189,9 @@ static void sweep_flight(void *context, void *value)
     size_t told = flight_tell_late(transfer, loop_now_ms(batcher->loop), &outcome);
     if (outcome.kind == OUTCOME_UNKNOWN)
         transfer_meters_doubt(batcher->meters, told);
-    if (transfer->held)
+    if (transfer->redo)
+        flight_tell_recorded(transfer); /* its outcome stands, whatever comes of the credit */
+    else if (transfer->held)
         flight_tell_accepted(transfer); /* twins that came later */
     if (progress_is_past_its_deadline(batcher, transfer))
         progress_give_up(batcher, transfer, ERROR_DEADLINE_PASSED);
@@ -232,6 +238,8 @@ static void tell_early(Batcher *batcher)
 static void work_lane(Batcher *batcher, Lane *lane)
 {
     const Shard *obstacle = lane_obstacle(lane, loop_now_ms(batcher->loop));
+    if (obstacle == NULL && loop_now_ms(batcher->loop) < lane->rests_until_ms)
+        return; /* the sweep looks at it again */
     if (obstacle == NULL)
         lane_start_batches(lane, batcher->protocol, batcher->gate,
                            batcher->options.batch_transfers);
@@ -272,7 +280,7 @@ static void work(void *context)
     finish_drain(batcher);
 }
 
-/* ---- pending sagas that are due -------------------------------------------------------------- */
+/* ---- transfers that are due ------------------------------------------------------------------ */
 
 static bool has_room(void *context)
 {
@@ -302,6 +310,12 @@ static void take_waited(void *context, Transfer *transfer)
     progress_try_again(context, transfer);
 }
 
+static void take_due(void *context)
+{
+    Batcher *batcher = context;
+    claimer_hurry(batcher->claimer);
+}
+
 static void start_claiming(Batcher *batcher)
 {
     CallerOptions caller = {
@@ -313,6 +327,7 @@ static void start_claiming(Batcher *batcher)
         .loop = batcher->loop,
         .directory = batcher->directory,
         .caller = batcher->caller,
+        .instance = protocol_options(batcher->protocol)->instance,
         .period_ms = CLAIM_PERIOD_MS,
         .claims_max = CLAIMS_MAX,
         .has_room = has_room,
@@ -320,7 +335,13 @@ static void start_claiming(Batcher *batcher)
         .context = batcher,
     };
     batcher->claimer = claimer_new(&claimer);
-    batcher->recoverer = recoverer_new(batcher->protocol, batcher->caller);
+    RecovererOptions recoverer = {
+        .protocol = batcher->protocol,
+        .caller = batcher->caller,
+        .due = take_due,
+        .context = batcher,
+    };
+    batcher->recoverer = recoverer_new(&recoverer);
 }
 
 /* ---- the interface --------------------------------------------------------------------------- */
@@ -453,6 +474,11 @@ void batcher_drain(Batcher *batcher, void (*drained)(void *context), void *conte
     batcher->drained = drained;
     batcher->drained_context = context;
     loop_wake(batcher->loop);
+}
+
+const RecoveryCounts *batcher_recovery_counts(const Batcher *batcher)
+{
+    return protocol_recovery_counts(batcher->protocol);
 }
 
 static void add_in_batches(void *context, void *value)

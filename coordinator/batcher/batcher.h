@@ -14,6 +14,7 @@
 #define GIRO_BATCHER_H
 
 #include "base/metrics.h"
+#include "protocol/recovery.h"
 #include "protocol/transfer.h"
 
 #include <sys/queue.h>
@@ -68,6 +69,7 @@ typedef struct BatcherCounts
     size_t batches;
 } BatcherCounts;
 BatcherCounts batcher_counts(const Batcher *batcher);
+const RecoveryCounts *batcher_recovery_counts(const Batcher *batcher);
 
 /* Makes the metrics of this shard, so that they show before it has been worked on. */
 void batcher_show_shard(Batcher *batcher, const Shard *shard);

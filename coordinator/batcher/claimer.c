@@ -2,6 +2,7 @@
 #include "batcher/claimer.h"
 
 #include "batcher/flight.h"
+#include "shard/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +10,8 @@
 struct Claimer
 {
     ClaimerOptions options;
-    LoopTimer *timer;
-    size_t busy; /* homes that are being asked */
-    bool stopped;
+    Rounds *rounds;
 };
-
-/* One home that is being asked. */
-typedef struct Round
-{
-    Claimer *claimer;
-    Shard *home;
-} Round;
 
 /* Columns of the participant function claim. */
 enum
@@ -35,12 +27,13 @@ enum
     CLAIM_GIVING_UP,
     CLAIM_ATTEMPTS,
     CLAIM_CREATED_AT,
+    CLAIM_DECIDED_AT, /* of a posted transfer whose credit was lost */
 };
 
 static void fill(void *context, PgParams *params)
 {
-    const Round *round = context;
-    const Directory *directory = round->claimer->options.directory;
+    const ClaimerOptions *options = &((const Claimer *)context)->options;
+    const Directory *directory = options->directory;
     size_t count = directory_shard_count(directory);
     size_t usable = 0;
     for (size_t i = 0; i < count; i++)
@@ -52,7 +45,8 @@ static void fill(void *context, PgParams *params)
         if (shard_is_usable(shard))
             pg_params_add_text(params, shard_name(shard));
     }
-    pg_params_int4(params, (int32_t)round->claimer->options.claims_max);
+    pg_params_int4(params, (int32_t)options->claims_max);
+    pg_params_text(params, options->instance);
 }
 
 static Transfer *read_claim(const PgRows *rows, size_t row)
@@ -70,55 +64,45 @@ static Transfer *read_claim(const PgRows *rows, size_t row)
     const char *giving_up = pg_text(rows, row, CLAIM_GIVING_UP);
     Transfer *transfer = flight_new(pg_uuid(rows, row, CLAIM_ID), &request);
     flight_hold(transfer, pg_timestamp_us(rows, row, CLAIM_CREATED_AT));
+    if (!pg_is_null(rows, row, CLAIM_DECIDED_AT))
+        flight_redo(transfer, pg_timestamp_us(rows, row, CLAIM_DECIDED_AT));
     transfer->giving_up = giving_up != NULL ? error_by_name(giving_up, true) : ERROR_NONE;
     transfer->attempts = pg_int4(rows, row, CLAIM_ATTEMPTS);
     return transfer;
 }
 
-static void answered(void *context, const CallResult *result)
-{
-    Round *round = context;
-    Claimer *claimer = round->claimer;
-    claimer->busy--;
-    for (size_t row = 0; result->code == ERROR_NONE && row < pg_row_count(result->rows); row++)
-        claimer->options.claimed(claimer->options.context, read_claim(result->rows, row),
-                                 round->home);
-    free(round);
-    if (claimer->busy == 0 && !claimer->stopped && !loop_timer_running(claimer->timer))
-        loop_timer_start(claimer->timer, claimer->options.period_ms);
-}
-
-static void ask(Claimer *claimer, Shard *home)
-{
-    Round *round = base_malloc(sizeof *round);
-    *round = (Round){claimer, home};
-    Call call = {STATEMENT_CLAIM, fill, answered, round};
-    claimer->busy++;
-    call_shard(claimer->options.caller, home, &call);
-}
-
-static void ask_all(void *context)
+static void answered(void *context, Shard *home, const PgRows *rows)
 {
     Claimer *claimer = context;
-    const Directory *directory = claimer->options.directory;
-    size_t count = directory_is_loaded(directory) ? directory_shard_count(directory) : 0;
-    bool idle = claimer->busy == 0 && claimer->options.has_room(claimer->options.context);
-    for (size_t i = 0; idle && i < count; i++)
-    {
-        Shard *home = directory_shard(directory, i);
-        if (shard_is_usable(home))
-            ask(claimer, home);
-    }
-    if (claimer->busy == 0 && !claimer->stopped)
-        loop_timer_start(claimer->timer, claimer->options.period_ms);
+    const ClaimerOptions *options = &claimer->options;
+    for (size_t row = 0; row < pg_row_count(rows); row++)
+        options->claimed(options->context, read_claim(rows, row), home);
+    if (pg_row_count(rows) >= options->claims_max)
+        claimer_hurry(claimer);
+}
+
+static bool may_ask(void *context)
+{
+    const ClaimerOptions *options = &((const Claimer *)context)->options;
+    return options->has_room(options->context);
 }
 
 Claimer *claimer_new(const ClaimerOptions *options)
 {
     Claimer *claimer = base_calloc(1, sizeof *claimer);
     claimer->options = *options;
-    claimer->timer = loop_timer_new(options->loop, ask_all, claimer);
-    loop_timer_start(claimer->timer, options->period_ms);
+    RoundsOptions rounds = {
+        .loop = options->loop,
+        .directory = options->directory,
+        .caller = options->caller,
+        .statement = STATEMENT_CLAIM,
+        .period_ms = options->period_ms,
+        .may_ask = may_ask,
+        .fill = fill,
+        .answered = answered,
+        .context = claimer,
+    };
+    claimer->rounds = rounds_new(&rounds);
     return claimer;
 }
 
@@ -126,19 +110,16 @@ void claimer_free(Claimer *claimer)
 {
     if (claimer == NULL)
         return;
-    ASSERT(claimer->busy == 0);
-    loop_timer_free(claimer->timer);
+    rounds_free(claimer->rounds);
     free(claimer);
 }
 
 void claimer_hurry(Claimer *claimer)
 {
-    if (claimer->busy == 0 && !claimer->stopped)
-        loop_timer_start(claimer->timer, 0);
+    rounds_hurry(claimer->rounds, 0);
 }
 
 void claimer_stop(Claimer *claimer)
 {
-    claimer->stopped = true;
-    loop_timer_stop(claimer->timer);
+    rounds_stop(claimer->rounds);
 }

@@ -1,7 +1,8 @@
 /*
- * Claims pending sagas that are due: those that this coordinator let go of, and what others left
- * behind. The same path for both; it runs all the time, also when nothing else happens, and at once
- * when a shard has come back.
+ * Claims transfers that are due: pending sagas and lost credits that this coordinator let go of,
+ * and what others left behind. The same path for all; it runs all the time, also when nothing else
+ * happens, at once when a shard has come back, and again at once while there is more than one round
+ * takes.
  */
 #ifndef GIRO_CLAIMER_H
 #define GIRO_CLAIMER_H
@@ -16,6 +17,7 @@ typedef struct ClaimerOptions
     Loop *loop;
     Directory *directory;
     Caller *caller;
+    const char *instance; /* the coordinator's; must outlive the claimer */
     uint64_t period_ms;
     size_t claims_max; /* per round, home and other shard */
     /* May more be taken on now? */

@@ -55,6 +55,15 @@ void flight_hold(Transfer *transfer, int64_t created_at_us)
     transfer->record.created_at_us = created_at_us;
 }
 
+void flight_redo(Transfer *transfer, int64_t decided_at_us)
+{
+    transfer->redo = true;
+    transfer->replayed = true;
+    transfer->record.state = TRANSFER_POSTED;
+    transfer->record.mode = MODE_2PC;
+    transfer->record.decided_at_us = decided_at_us;
+}
+
 void flight_free(Transfer *transfer)
 {
     Transfer *rival;

@@ -16,6 +16,9 @@ Transfer *flight_new(const uint8_t id[16], const TransferRequest *request);
 /* Notes that its debit is durable (a saga): the record says pending from now on. created_at_us as
  * its row says. */
 void flight_hold(Transfer *transfer, int64_t created_at_us);
+/* Notes that it was decided before and that its lost credit is to be done again: the record says
+ * posted, whatever comes of that. */
+void flight_redo(Transfer *transfer, int64_t decided_at_us);
 /* Nobody may wait for it. */
 void flight_free(Transfer *transfer);
 

@@ -3,14 +3,18 @@
  *
  * A transfer that is not held yet may be told "not accepted": nothing of it was recorded. A held
  * saga never is: its clients are told that it is pending, and its row at home is claimed again when
- * it is due.
+ * it is due. A lost credit goes the same way, but for its clients it is posted.
  */
 #include "batcher/inside.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
 
 enum
 {
     FAILURES_MAX = 3,   /* whole, whole again, alone */
-    PATIENCE_MS = 4000, /* with locked accounts, and with routes that are stale */
+    PATIENCE_MS = 4000, /* with locked accounts, stale routes, and shards that have no room */
 
     POSTPONE_OUTAGE_MS = 500, /* the shard is down: due as soon as it is back */
     POSTPONE_FIRST_MS = 1000, /* the step fails: doubled with each attempt … */
@@ -95,6 +99,15 @@ static void take_busy(Batcher *batcher, Transfer *transfer)
         progress_try_again(batcher, transfer);
 }
 
+/* The shard had no room for it (its lane rests): prepared transactions are used up, say. */
+static void take_exhausted(Batcher *batcher, Transfer *transfer)
+{
+    if (keeps_patience(batcher, &transfer->exhausted_since_ms))
+        progress_try_again(batcher, transfer);
+    else
+        take_patience_lost(batcher, transfer, ERROR_OVERLOADED, transfer->failure.text);
+}
+
 void progress_try_again(Batcher *batcher, Transfer *transfer)
 {
     batcher_enqueue(batcher, transfer, has_failed_in_company(transfer) ? LANE_ALONE : LANE_FRESH);
@@ -137,6 +150,7 @@ static void go_on(Batcher *batcher, Transfer *transfer, BatchKind next)
     transfer->failures = 0;
     transfer->busy_since_ms = 0;
     transfer->stale_since_ms = 0;
+    transfer->exhausted_since_ms = 0;
     batcher_enqueue(batcher, transfer, LANE_FRESH);
 }
 
@@ -157,18 +171,30 @@ static void take_held(Batcher *batcher, Transfer *transfer)
     go_on(batcher, transfer, BATCH_CREDIT);
 }
 
+/* What is posted is never reversed: a lost credit that can no longer apply ends at home too, and
+ * from then on needs a person. */
 static void take_receipt(Batcher *batcher, Transfer *transfer)
 {
-    go_on(batcher, transfer, transfer->receipt == RECEIPT_APPLIED ? BATCH_CLOSE : BATCH_REFUND);
+    bool applied = transfer->receipt == RECEIPT_APPLIED;
+    if (transfer->redo && !applied)
+    {
+        char id[UUID_TEXT_MAX + 1];
+        uuid_format(transfer->id, id);
+        log_error("transfer=%s is posted, and its lost credit can no longer apply: %s", id,
+                  error_row(transfer->receipt_refusal)->name);
+    }
+    go_on(batcher, transfer, applied || transfer->redo ? BATCH_CLOSE : BATCH_REFUND);
 }
 
 /* The money stays in transit, visible, and a person is told; it is tried again all the same. */
 static void take_refused_refund(Batcher *batcher, Transfer *transfer)
 {
+    char attention[sizeof transfer->failure.text + 16];
+    snprintf(attention, sizeof attention, "refund-refused: %s", transfer->failure.text);
     let_go(batcher, transfer,
            &(Postponement){.delay_ms = postponement_ms(transfer),
                            .error = transfer->failure.text,
-                           .attention = transfer->failure.text});
+                           .attention = attention});
 }
 
 static void take_record(Batcher *batcher, Transfer *transfer)
@@ -219,6 +245,8 @@ static void take_setback(Batcher *batcher, Transfer *transfer)
         batcher_land(batcher, transfer); /* nothing was recorded, and nobody wants it any more */
     else if (transfer->result == RESULT_BUSY)
         take_busy(batcher, transfer);
+    else if (transfer->result == RESULT_EXHAUSTED)
+        take_exhausted(batcher, transfer);
     else if (transfer->result == RESULT_FAILED)
         take_failure(batcher, transfer);
     else
@@ -245,6 +273,7 @@ void progress_take_result(Batcher *batcher, Transfer *transfer)
     case RESULT_BUSY:
     case RESULT_STALE:
     case RESULT_MOVING:
+    case RESULT_EXHAUSTED:
     case RESULT_FAILED:
         take_setback(batcher, transfer);
         break;

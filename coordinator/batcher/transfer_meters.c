@@ -98,6 +98,8 @@ void transfer_meters_accept(TransferMeters *meters)
 void transfer_meters_record(TransferMeters *meters, const Transfer *transfer)
 {
     const TransferRecord *record = &transfer->record;
+    if (transfer->redo)
+        return; /* its end was another one's to count */
     int end = transfer->replayed ? END_IS_REPLAY : (int)record->state;
     counter_add(meters->transfers[record->mode][end], 1);
 }

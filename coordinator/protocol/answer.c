@@ -54,6 +54,11 @@ bool answer_is_contention(const char *sqlstate)
            strcmp(sqlstate, "40001") == 0;
 }
 
+bool answer_is_exhaustion(const char *sqlstate)
+{
+    return strcmp(sqlstate, "53200") == 0;
+}
+
 bool answer_is_outage(const char *sqlstate)
 {
     return sqlstate[0] == '\0' || in_class(sqlstate, "57P") || in_class(sqlstate, "08") ||

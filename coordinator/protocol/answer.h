@@ -38,6 +38,8 @@ AnswerClass answer_of_ending(const PgAnswer *answer, const char *tag);
 /* Another session holds a lock for too long, or a deadlock was broken: try again, it is nobody's
  * fault. */
 bool answer_is_contention(const char *sqlstate);
+/* The server has used up what others will give back: prepared transactions, locks, memory. */
+bool answer_is_exhaustion(const char *sqlstate);
 /* The server went away or is going; trying again at once will not help. */
 bool answer_is_outage(const char *sqlstate);
 

@@ -240,7 +240,10 @@ void batch_start(Batch *batch)
     ASSERT(batch->count > 0);
     uuid_random(batch->id);
     if (batch->kind == BATCH_TWO_PHASE)
+    {
         name_leg(batch);
+        protocol_enlist(batch);
+    }
     size_t first = 0;
     for (int i = 0; i < batch->side_count; i++)
     {
@@ -255,7 +258,7 @@ void batch_start(Batch *batch)
     stage_drive(batch);
 }
 
-void batch_recover(Batch *batch, const char *gid)
+void batch_recover(Batch *batch, const char *gid, bool decided)
 {
     Gid parts;
     ASSERT(batch->kind == BATCH_TWO_PHASE && batch->count == 0);
@@ -263,7 +266,9 @@ void batch_recover(Batch *batch, const char *gid)
     memcpy(batch->id, parts.batch, sizeof batch->id);
     snprintf(batch->gid, sizeof batch->gid, "%s", gid);
     batch->is_recovered = true;
-    stage_enter(batch, STAGE_ASK);
+    batch->outcome = decided ? BATCH_COMMITTED : BATCH_UNDECIDED;
+    protocol_enlist(batch);
+    stage_enter(batch, decided ? STAGE_LOOK : STAGE_ASK);
     stage_drive(batch);
 }
 

@@ -42,7 +42,8 @@ typedef enum TransferResult
     RESULT_BUSY,
     RESULT_STALE,
     RESULT_MOVING,
-    RESULT_FAILED, /* definitely nothing recorded; `failure` says why */
+    RESULT_EXHAUSTED, /* the shard had no room: nothing recorded; `failure` says more */
+    RESULT_FAILED,    /* definitely nothing recorded; `failure` says why */
 } TransferResult;
 
 /* The outcome of a saga's credit: the first receipt decides. */
@@ -74,6 +75,7 @@ typedef struct Transfer
     Receipt receipt;
     ErrorCode receipt_refusal;
     int32_t attempts; /* claims so far */
+    bool redo;        /* it is posted, by 2PC; its credit was lost, and is done again */
 
     /* the last attempt */
     TransferResult result;
@@ -96,6 +98,7 @@ typedef struct Transfer
     int failures;
     uint64_t busy_since_ms;  /* 0 while it is not */
     uint64_t stale_since_ms; /* the same */
+    uint64_t exhausted_since_ms;
 } Transfer;
 
 typedef enum SideRole
@@ -189,13 +192,16 @@ struct Batch
     size_t refused;
     size_t replays;
 
-    bool is_recovered; /* a leg of somebody else's batch: its transfers are not known here */
+    bool is_recovered; /* a batch that was left behind: its transfers are not known here */
     bool judged_once;
     bool prepare_unknown; /* a PREPARE may still arrive */
     bool backend_gone;    /* no: the backend that it was sent to has ended */
     bool leg_is_prepared; /* what `look` saw */
     bool leg_stands;
     bool leg_is_missing;
+    bool leg_is_settled; /* applied, found visible, cancelled, or made due as credits */
+    bool is_finished;    /* its home row says that nothing is left to do */
+    Side *last;          /* of the last exchange */
     BatchOutcome outcome;
     Error cause; /* of the first thing that went wrong; code ERROR_NONE: nothing has */
     int64_t created_at_us;
@@ -222,9 +228,9 @@ bool batch_add(Batch *batch, Transfer *transfer) ATTR_MUST_USE;
 /* Sorts out accounts and partitions, names the batch, and enters its first stage. */
 void batch_start(Batch *batch);
 
-/* Instead of add and start: takes a prepared leg of another coordinator to its end, from `ask` on.
- */
-void batch_recover(Batch *batch, const char *gid);
+/* Instead of add and start: takes a batch that was left behind to its end, from `look` on if it is
+ * known to be decided, from `ask` on otherwise. */
+void batch_recover(Batch *batch, const char *gid, bool decided);
 
 /* The member with this id. It must be one. */
 Transfer *batch_find(Batch *batch, const uint8_t id[16]);

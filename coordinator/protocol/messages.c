@@ -332,6 +332,7 @@ void message_record(Side *side)
                 add_record_column(params, batch, i, column);
         }
     }
+    pg_params_text(params, instance_name(batch));
     session_add(side->session, STATEMENT_RECORD, params);
 }
 

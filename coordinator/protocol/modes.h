@@ -37,6 +37,10 @@ void look_send(Batch *batch);
 Stage look_settle(Batch *batch);
 void missing_send(Batch *batch);
 Stage missing_settle(Batch *batch);
+void finish_send(Batch *batch);
+Stage finish_settle(Batch *batch);
+void stuck_send(Batch *batch);
+Stage stuck_settle(Batch *batch);
 
 /* saga_steps.c: the steps of a saga, each a transaction of its own */
 Stage saga_acquire_settle(Batch *batch);

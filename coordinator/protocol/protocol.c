@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "protocol/finisher.h"
 #include "protocol/gid.h"
+#include "protocol/setbacks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,11 @@ struct Protocol
     PgParams *params;
     struct BatchList ready;
     struct BatchList pool;
-    Map *recovering; /* by batch id */
     size_t in_flight;
+    Map *two_phase; /* those in flight, by batch id */
+    size_t recovering;
+    Setbacks *setbacks;
+    RecoveryCounts counts;
     Finisher *finisher;
     BatchMeters *meters;
 };
@@ -52,7 +56,8 @@ Protocol *protocol_new(Loop *loop, Directory *directory, const ProtocolOptions *
     protocol->params = pg_params_new(BATCH_PARAMETER_BYTES);
     protocol->finisher = finisher_new(protocol);
     protocol->meters = batch_meters_new(options->metrics);
-    protocol->recovering = map_new();
+    protocol->two_phase = map_new();
+    protocol->setbacks = setbacks_new();
     TAILQ_INIT(&protocol->ready);
     TAILQ_INIT(&protocol->pool);
     loop_add_phase(loop, step, protocol);
@@ -70,7 +75,8 @@ void protocol_free(Protocol *protocol)
         TAILQ_REMOVE(&protocol->pool, batch, link);
         batch_dispose(batch);
     }
-    map_free(protocol->recovering);
+    map_free(protocol->two_phase);
+    setbacks_free(protocol->setbacks);
     finisher_free(protocol->finisher);
     batch_meters_free(protocol->meters);
     pg_params_free(protocol->params);
@@ -134,29 +140,111 @@ Batch *protocol_take_batch(Protocol *protocol)
     return batch;
 }
 
+void protocol_enlist(Batch *batch)
+{
+    map_put(batch->protocol->two_phase, batch->id, batch);
+}
+
+/* ---- recovery -------------------------------------------------------------------------------- */
+
+bool protocol_recover(Protocol *protocol, const Gid *gid, bool decided)
+{
+    Shard *home = directory_shard_by_name(protocol->directory, gid->home);
+    Shard *remote = directory_shard_by_name(protocol->directory, gid->remote);
+    BatchPlan plan = {.kind = BATCH_TWO_PHASE, .home = home, .remote = remote};
+    char name[GID_MAX + 1];
+    bool away =
+        home == NULL || remote == NULL || !shard_is_usable(home) || !shard_is_usable(remote);
+    if (away || map_get(protocol->two_phase, gid->batch) != NULL)
+        return true;
+    if (!protocol_has_room(protocol) || protocol->recovering == RECOVERIES_MAX)
+        return false;
+    gid_format(gid, name);
+    if (decided)
+        log_info("gid=%s is decided and not finished: looking on shard %s", name, gid->remote);
+    else
+        log_info("gid=%s was left prepared on shard %s: asking its home", name, gid->remote);
+    protocol->recovering++;
+    batch_recover(batch_new(protocol, &plan), name, decided);
+    return true;
+}
+
+static RecoveryKind recovery_kind(const Batch *batch)
+{
+    if (batch->outcome != BATCH_COMMITTED)
+        return RECOVERY_LEG_CANCELLED;
+    if (batch->leg_is_missing)
+        return RECOVERY_LEG_REDONE;
+    return batch->leg_stands ? RECOVERY_BATCH_FINISHED : RECOVERY_LEG_APPLIED;
+}
+
+static void end_recovery(const Batch *batch)
+{
+    Protocol *protocol = batch->protocol;
+    RecoveryKind kind = recovery_kind(batch);
+    bool away = !shard_is_usable(batch->home->shard) || !shard_is_usable(batch->remote->shard);
+    protocol->recovering--;
+    protocol_count(protocol, kind, batch->leg_is_settled, 1);
+    if (batch->leg_is_settled)
+        log_info("gid=%s recovered: %s", batch->gid, recovery_kind_name(kind));
+    if (batch->leg_is_settled || away)
+        setbacks_forget(protocol->setbacks, batch->id); /* it is not this batch's fault */
+    else
+        setbacks_note(protocol->setbacks, batch->id, loop_now_ms(protocol->loop));
+}
+
+/* Ids of batches in flight, as they are collected. */
+typedef struct Passed
+{
+    uint8_t (*ids)[16];
+    size_t count;
+} Passed;
+
+static void pass(void *context, void *value)
+{
+    Passed *passed = context;
+    const Batch *batch = value;
+    if (passed->count < PROTOCOL_PASSED_MAX)
+        memcpy(passed->ids[passed->count++], batch->id, sizeof *passed->ids);
+}
+
+size_t protocol_passed(const Protocol *protocol, uint8_t (*ret_ids)[16])
+{
+    Passed passed = {
+        .ids = ret_ids,
+        .count = setbacks_waiting(protocol->setbacks, loop_now_ms(protocol->loop), ret_ids),
+    };
+    map_each(protocol->two_phase, pass, &passed);
+    return passed.count;
+}
+
+void protocol_count(Protocol *protocol, RecoveryKind kind, bool done, uint64_t count)
+{
+    uint64_t *counters = done ? protocol->counts.done : protocol->counts.failed;
+    counters[kind] += count;
+}
+
+const RecoveryCounts *protocol_recovery_counts(const Protocol *protocol)
+{
+    return &protocol->counts;
+}
+
+/* ---- the end of a batch ---------------------------------------------------------------------- */
+
 void protocol_return_batch(Batch *batch)
 {
     Protocol *protocol = batch->protocol;
     ASSERT(batch->pending == 0 && batch->reported);
     batch_meters_end(protocol->meters, batch);
+    if (batch->kind == BATCH_TWO_PHASE)
+        map_remove(protocol->two_phase, batch->id);
     if (batch->is_recovered)
-        map_remove(protocol->recovering, batch->id);
+        end_recovery(batch);
+    else if (batch->leg_is_missing)
+        protocol_count(protocol, RECOVERY_LEG_REDONE, batch->leg_is_settled, 1);
     batch_recycle(batch);
     TAILQ_INSERT_HEAD(&protocol->pool, batch, link);
     protocol->in_flight--;
-}
-
-void protocol_recover(Protocol *protocol, Shard *home, Shard *remote, const char *gid)
-{
-    Gid parts;
-    BatchPlan plan = {.kind = BATCH_TWO_PHASE, .home = home, .remote = remote};
-    if (!gid_parse(gid, &parts) || !protocol_has_room(protocol) ||
-        map_get(protocol->recovering, parts.batch) != NULL)
-        return;
-    log_info("gid=%s was left prepared on shard %s: asking its home", gid, shard_name(remote));
-    Batch *batch = batch_new(protocol, &plan);
-    map_put(protocol->recovering, parts.batch, batch);
-    batch_recover(batch, gid);
 }
 
 void protocol_ready(Batch *batch)
@@ -175,7 +263,9 @@ static void fail_transfer(const Batch *batch, Transfer *transfer)
     ASSERT(batch->cause.code != ERROR_NONE);
     transfer->failure = batch->cause;
     transfer->debit_is_busy = transfer->credit_is_busy = false;
-    transfer->result = answer_is_contention(batch->cause.sqlstate) ? RESULT_BUSY : RESULT_FAILED;
+    transfer->result = answer_is_contention(batch->cause.sqlstate) ? RESULT_BUSY
+                       : batch->cause.code == ERROR_OVERLOADED     ? RESULT_EXHAUSTED
+                                                                   : RESULT_FAILED;
 }
 
 static bool is_busy(const Batch *batch, size_t account)

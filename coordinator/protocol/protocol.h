@@ -8,6 +8,8 @@
 
 #include "protocol/batch.h"
 #include "protocol/batch_meters.h"
+#include "protocol/gid.h"
+#include "protocol/recovery.h"
 
 typedef struct ProtocolOptions
 {
@@ -32,9 +34,24 @@ void protocol_free(Protocol *protocol); /* accepts NULL; no batch may be in flig
 bool protocol_has_room(const Protocol *protocol);
 size_t protocol_batch_count(const Protocol *protocol);
 
-/* Takes a leg that another coordinator left prepared to its end, unless that is under way already
- * or there is no room: then it is found again. */
-void protocol_recover(Protocol *protocol, Shard *home, Shard *remote, const char *gid);
+/* ---- recovery -------------------------------------------------------------------------------- */
+
+enum
+{
+    RECOVERIES_MAX = 64, /* batches of the pool that work on what was left behind */
+    PROTOCOL_PASSED_MAX = 1536,
+};
+
+/* Takes a batch that was left behind to its end: one that is known to be decided, or one whose leg
+ * is prepared. Does nothing if that is under way already or a shard of it is away: then it is found
+ * again. False: the same, because there is no room. */
+bool protocol_recover(Protocol *protocol, const Gid *gid, bool decided);
+/* The batches that recovery need not look for now: those in flight here, and those that do not get
+ * on. Copies at most PROTOCOL_PASSED_MAX ids; returns how many. */
+size_t protocol_passed(const Protocol *protocol, uint8_t (*ret_ids)[16]);
+
+void protocol_count(Protocol *protocol, RecoveryKind kind, bool done, uint64_t count);
+const RecoveryCounts *protocol_recovery_counts(const Protocol *protocol);
 
 /* ---- for the stages -------------------------------------------------------------------------- */
 
@@ -44,6 +61,9 @@ const ProtocolOptions *protocol_options(const Protocol *protocol);
 BatchMeters *protocol_meters(Protocol *protocol);
 /* A scratch buffer for the parameters of one message. */
 PgParams *protocol_params(Protocol *protocol);
+
+/* From now on the batch, a two-phase one, is known by its id. */
+void protocol_enlist(Batch *batch);
 
 /* Pool of batches. */
 Batch *protocol_take_batch(Protocol *protocol);

@@ -2,96 +2,126 @@
 #include "protocol/recoverer.h"
 
 #include "base/log.h"
-#include "protocol/gid.h"
+#include "shard/rounds.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum
+{
+    NO_ROOM_MS = 100, /* how soon what found no room is looked for again */
+};
 
 struct Recoverer
 {
-    Protocol *protocol;
-    Caller *caller;
-    LoopTimer *timer;
-    size_t asking; /* shards that are being asked */
-    bool stopped;
+    RecovererOptions options;
+    Rounds *rounds;
 };
 
-/* One shard that is being asked. */
-typedef struct Round
+/* Columns of the participant function recovery. */
+enum
 {
-    Recoverer *recoverer;
-    Shard *shard;
-} Round;
+    FOUND_KIND,
+    FOUND_GID,
+    FOUND_COUNT,
+};
+
+/* The names of the shards that are usable now, or of the others. */
+static void add_shards(PgParams *params, const Directory *directory, bool usable)
+{
+    size_t count = 0;
+    size_t all = directory_shard_count(directory);
+    for (size_t i = 0; i < all; i++)
+        count += shard_is_usable(directory_shard(directory, i)) == usable ? 1 : 0;
+    pg_params_array(params, PG_ELEMENT_TEXT, count);
+    for (size_t i = 0; i < all; i++)
+    {
+        const Shard *shard = directory_shard(directory, i);
+        if (shard_is_usable(shard) == usable)
+            pg_params_add_text(params, shard_name(shard));
+    }
+}
+
+static void add_passed(PgParams *params, const Protocol *protocol)
+{
+    uint8_t ids[PROTOCOL_PASSED_MAX][16];
+    size_t count = protocol_passed(protocol, ids);
+    pg_params_array(params, PG_ELEMENT_UUID, count);
+    for (size_t i = 0; i < count; i++)
+        pg_params_add_uuid(params, ids[i]);
+}
 
 static void fill(void *context, PgParams *params)
 {
-    const Round *round = context;
-    const Protocol *protocol = round->recoverer->protocol;
-    pg_params_text(params, directory_cluster(protocol_directory(protocol)));
+    const Recoverer *recoverer = context;
+    const Protocol *protocol = recoverer->options.protocol;
+    const Directory *directory = protocol_directory(protocol);
+    pg_params_text(params, directory_cluster(directory));
+    pg_params_text(params, protocol_options(protocol)->instance);
     pg_params_int8(params, RECOVERER_AGE_MS);
+    add_shards(params, directory, true);
+    add_shards(params, directory, false);
+    add_passed(params, protocol);
     pg_params_int4(params, RECOVERER_LIMIT);
 }
 
-static void recover(Recoverer *recoverer, Shard *remote, const char *text)
+/* A leg is looked at where its name says that it is, a batch at its home: what was copied elsewhere
+ * is nobody's. */
+static void take_gid(Recoverer *recoverer, const Shard *shard, const char *text, bool decided)
 {
     Gid gid;
-    if (!gid_parse(text, &gid))
-        return;
-    Shard *home = directory_shard_by_name(protocol_directory(recoverer->protocol), gid.home);
-    if (home == NULL)
-        log_error("gid=%s names a home that the directory does not know", text);
-    else
-        protocol_recover(recoverer->protocol, home, remote, text);
+    if (gid_parse(text, &gid) && strcmp(decided ? gid.home : gid.remote, shard_name(shard)) == 0 &&
+        !protocol_recover(recoverer->options.protocol, &gid, decided))
+        rounds_hurry(recoverer->rounds, NO_ROOM_MS);
 }
 
-static void start_timer(Recoverer *recoverer)
+static void take_sagas(Recoverer *recoverer, const Shard *shard, int64_t count)
 {
-    if (!recoverer->stopped)
-        loop_timer_start(recoverer->timer, RECOVERER_PERIOD_MS);
+    log_info("shard=%s %lld transfers of coordinators that are gone are due", shard_name(shard),
+             (long long)count);
+    protocol_count(recoverer->options.protocol, RECOVERY_SAGA_TAKEN_OVER, true, (uint64_t)count);
+    recoverer->options.due(recoverer->options.context);
+    if (count >= RECOVERER_LIMIT)
+        rounds_hurry(recoverer->rounds, 0);
 }
 
-static void answered(void *context, const CallResult *result)
+static void take_sessions(Recoverer *recoverer, const Shard *shard, int64_t count)
 {
-    Round *round = context;
-    Recoverer *recoverer = round->recoverer;
-    size_t count = result->code == ERROR_NONE ? pg_row_count(result->rows) : 0;
-    for (size_t row = 0; row < count; row++)
-        recover(recoverer, round->shard, pg_text(result->rows, row, 0));
-    free(round);
-    if (--recoverer->asking == 0)
-        start_timer(recoverer);
+    log_warn("shard=%s %lld sessions that held locks for a stopped client were ended",
+             shard_name(shard), (long long)count);
+    protocol_count(recoverer->options.protocol, RECOVERY_SESSION_ENDED, true, (uint64_t)count);
 }
 
-static void ask(Recoverer *recoverer, Shard *shard)
-{
-    Round *round = base_malloc(sizeof *round);
-    *round = (Round){recoverer, shard};
-    Call call = {STATEMENT_LEGS_IN_DOUBT, fill, answered, round};
-    recoverer->asking++;
-    call_shard(recoverer->caller, shard, &call);
-}
-
-static void ask_all(void *context)
+static void answered(void *context, Shard *shard, const PgRows *rows)
 {
     Recoverer *recoverer = context;
-    const Directory *directory = protocol_directory(recoverer->protocol);
-    size_t count = directory_is_loaded(directory) ? directory_shard_count(directory) : 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t row = 0; row < pg_row_count(rows); row++)
     {
-        Shard *shard = directory_shard(directory, i);
-        if (shard_is_usable(shard))
-            ask(recoverer, shard);
+        const char *kind = pg_text(rows, row, FOUND_KIND);
+        if (strcmp(kind, "leg") == 0 || strcmp(kind, "batch") == 0)
+            take_gid(recoverer, shard, pg_text(rows, row, FOUND_GID), kind[0] == 'b');
+        else if (strcmp(kind, "sagas") == 0)
+            take_sagas(recoverer, shard, pg_int8(rows, row, FOUND_COUNT));
+        else
+            take_sessions(recoverer, shard, pg_int8(rows, row, FOUND_COUNT));
     }
-    if (recoverer->asking == 0)
-        start_timer(recoverer);
 }
 
-Recoverer *recoverer_new(Protocol *protocol, Caller *caller)
+Recoverer *recoverer_new(const RecovererOptions *options)
 {
     Recoverer *recoverer = base_calloc(1, sizeof *recoverer);
-    recoverer->protocol = protocol;
-    recoverer->caller = caller;
-    recoverer->timer = loop_timer_new(protocol_loop(protocol), ask_all, recoverer);
-    start_timer(recoverer);
+    recoverer->options = *options;
+    RoundsOptions rounds = {
+        .loop = protocol_loop(options->protocol),
+        .directory = protocol_directory(options->protocol),
+        .caller = options->caller,
+        .statement = STATEMENT_RECOVERY,
+        .period_ms = RECOVERER_PERIOD_MS,
+        .fill = fill,
+        .answered = answered,
+        .context = recoverer,
+    };
+    recoverer->rounds = rounds_new(&rounds);
     return recoverer;
 }
 
@@ -99,13 +129,11 @@ void recoverer_free(Recoverer *recoverer)
 {
     if (recoverer == NULL)
         return;
-    ASSERT(recoverer->asking == 0);
-    loop_timer_free(recoverer->timer);
+    rounds_free(recoverer->rounds);
     free(recoverer);
 }
 
 void recoverer_stop(Recoverer *recoverer)
 {
-    recoverer->stopped = true;
-    loop_timer_stop(recoverer->timer);
+    rounds_stop(recoverer->rounds);
 }

@@ -88,8 +88,7 @@ void message_settle(Side *side)
     for (size_t i = 0; i < batch->count; i++)
     {
         if (is_settled(batch, i))
-            add_refusal(params, batch->kind == BATCH_CLOSE ? ERROR_NONE
-                                                           : batch->transfers[i]->receipt_refusal);
+            add_refusal(params, batch->transfers[i]->receipt_refusal);
     }
     session_add(side->session, STATEMENT_SETTLE, params);
 }

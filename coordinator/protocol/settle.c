@@ -1,10 +1,13 @@
 /*
- * The stages after the decision, or in doubt of it: apply, ask, cancel, look, missing.
+ * The stages after the decision, or in doubt of it: apply, ask, cancel, look, missing, finish,
+ * stuck.
  *
  * Unknown is neither success nor failure: ask. `verdict` at home inserts an abort row unless a row
  * stands, and reads what stands; whichever row came first has decided for ever. Nothing is ever
- * concluded from not seeing something: a queued COMMIT runs after its client is dead. These stages
- * retry until they succeed; clients wait no longer than they asked to.
+ * concluded from not seeing something: a queued COMMIT runs after its client is dead. A stage that
+ * clients wait for retries until it succeeds. The others let go of a batch that does not get on:
+ * its leg, or its home row, is found again by recovery, here or elsewhere, and meanwhile it keeps
+ * no place from anybody.
  */
 #include "protocol/messages.h"
 #include "protocol/modes.h"
@@ -13,11 +16,13 @@
 
 #include "base/log.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum
 {
-    ALARM_TRIES = 10, /* after so many tries a person should know */
+    TRIES_MAX = 10, /* after so many a person should know */
+    REASON_MAX = 256,
 };
 
 /* What follows must not be part of a transaction that is still open on the session. */
@@ -30,12 +35,19 @@ static void leave_transaction(Side *side)
     session_sync(side->session);
 }
 
-static void alarm_if_stuck(const Batch *batch, const Side *side)
+/* The try came to nothing: another one, or no more for now. */
+static Stage again(const Batch *batch)
 {
-    if (batch->tries > 0 && batch->tries % ALARM_TRIES == 0)
-        log_error("gid=%s %s on shard %s fails for the %dth time: %s %s", batch->gid,
-                  stage_row(batch, batch->stage)->name, shard_name(side->shard), batch->tries,
-                  side->sqlstate, side->text);
+    bool away = batch->is_recovered && !shard_is_usable(batch->last->shard);
+    return away || batch->tries + 1 >= TRIES_MAX ? STAGE_STUCK : batch->stage;
+}
+
+static PgParams *batch_params(const Side *side)
+{
+    PgParams *params = protocol_params(side->batch->protocol);
+    pg_params_reset(params);
+    pg_params_uuid(params, side->batch->id);
+    return params;
 }
 
 /* ---- apply ----------------------------------------------------------------------------------- */
@@ -50,6 +62,7 @@ static void apply_read(Side *side, const PgAnswer *answers, size_t count)
 {
     const PgAnswer *last = &answers[count - 1];
     side_record(side, answer_of_ending(last, "COMMIT PREPARED"), last);
+    side->batch->leg_is_settled = side->outcome == ANSWER_DONE;
 }
 
 void apply_send(Batch *batch)
@@ -59,7 +72,6 @@ void apply_send(Batch *batch)
         side_release(batch->home); /* its part is done: other batches may have the session */
         loop_timer_start(batch->visible, protocol_options(batch->protocol)->visible_wait_ms);
     }
-    alarm_if_stuck(batch, batch->remote);
     side_send(batch->remote, apply_compose, apply_read);
 }
 
@@ -67,18 +79,15 @@ Stage apply_settle(Batch *batch)
 {
     const Side *remote = batch->remote;
     if (remote->outcome == ANSWER_DONE)
-        return STAGE_RELEASE;
-    return strcmp(remote->sqlstate, "42704") == 0 ? STAGE_LOOK : STAGE_APPLY;
+        return batch->is_recovered ? STAGE_FINISH : STAGE_RELEASE;
+    return strcmp(remote->sqlstate, "42704") == 0 ? STAGE_LOOK : again(batch);
 }
 
 /* ---- look: "does not exist" is answered; who took the leg away, and how did it end? ---------- */
 
 static void add_leg_exists(Side *side)
 {
-    PgParams *params = protocol_params(side->batch->protocol);
-    pg_params_reset(params);
-    pg_params_uuid(params, side->batch->id);
-    session_add(side->session, STATEMENT_LEG_EXISTS, params);
+    session_add(side->session, STATEMENT_LEG_EXISTS, batch_params(side));
 }
 
 /* First the prepared list, then, in a statement of its own, the row: in the other order a COMMIT
@@ -101,20 +110,20 @@ static void look_read(Side *side, const PgAnswer *answers, size_t count)
         return;
     side->batch->leg_is_prepared = pg_bool(answers[count - 2].rows, 0, 0);
     side->batch->leg_stands = pg_bool(answers[count - 1].rows, 0, 0);
+    side->batch->leg_is_settled = side->batch->leg_stands;
 }
 
 void look_send(Batch *batch)
 {
-    alarm_if_stuck(batch, batch->remote);
     side_send(batch->remote, look_compose, look_read);
 }
 
 Stage look_settle(Batch *batch)
 {
     if (batch->remote->outcome != ANSWER_DONE)
-        return STAGE_LOOK;
+        return again(batch);
     if (batch->leg_stands)
-        return STAGE_RELEASE;
+        return STAGE_FINISH;
     return batch->leg_is_prepared ? STAGE_APPLY : STAGE_MISSING;
 }
 
@@ -123,17 +132,20 @@ Stage look_settle(Batch *batch)
 static void missing_compose(Side *side)
 {
     const Batch *batch = side->batch;
-    PgParams *params = protocol_params(batch->protocol);
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason,
+             "the credit was rolled back on shard %s after the decision; it is done again",
+             shard_name(batch->remote->shard));
     leave_transaction(side);
-    pg_params_reset(params);
-    pg_params_uuid(params, batch->id);
-    pg_params_text(params, "the credit leg was rolled back on its shard after the decision");
+    PgParams *params = batch_params(side);
+    pg_params_text(params, reason);
     session_add(side->session, STATEMENT_MISSING_LEG, params);
 }
 
 static void missing_read(Side *side, const PgAnswer *answers, size_t count)
 {
     side_record_calls(side, answers, count);
+    side->batch->leg_is_settled = side->outcome == ANSWER_DONE;
 }
 
 void missing_send(Batch *batch)
@@ -147,7 +159,70 @@ void missing_send(Batch *batch)
 
 Stage missing_settle(Batch *batch)
 {
-    return batch->home->outcome == ANSWER_DONE ? STAGE_RELEASE : STAGE_MISSING;
+    return batch->home->outcome == ANSWER_DONE ? STAGE_RELEASE : again(batch);
+}
+
+/* ---- finish: the leg is visible; what was noted about it is over ----------------------------- */
+
+static void finish_compose(Side *side)
+{
+    leave_transaction(side);
+    session_add(side->session, STATEMENT_SETTLED_LEG, batch_params(side));
+}
+
+static void finish_read(Side *side, const PgAnswer *answers, size_t count)
+{
+    side_record_calls(side, answers, count);
+    side->batch->is_finished = side->outcome == ANSWER_DONE;
+}
+
+void finish_send(Batch *batch)
+{
+    side_send(batch->home, finish_compose, finish_read);
+}
+
+Stage finish_settle(Batch *batch)
+{
+    (void)batch; /* without the note it is found, and looked for, once more */
+    return STAGE_RELEASE;
+}
+
+/* ---- stuck: it does not get on for now ------------------------------------------------------- */
+
+static void stuck_compose(Side *side)
+{
+    const Batch *batch = side->batch;
+    const Side *remote = batch->remote;
+    char reason[REASON_MAX];
+    snprintf(reason, sizeof reason, "shard %s: SQLSTATE %s: %s", shard_name(remote->shard),
+             remote->sqlstate, remote->text);
+    leave_transaction(side);
+    PgParams *params = batch_params(side);
+    pg_params_text(params, reason);
+    session_add(side->session, STATEMENT_STUCK_LEG, params);
+}
+
+static void stuck_read(Side *side, const PgAnswer *answers, size_t count)
+{
+    side_record_calls(side, answers, count);
+}
+
+/* People are told what the remote shard said of a decided leg. That a shard is away is no news. */
+void stuck_send(Batch *batch)
+{
+    const Side *last = batch->last;
+    bool away = answer_is_outage(last->sqlstate);
+    if (!away || !batch->is_recovered)
+        log_error("gid=%s does not get on: shard %s: %s %s", batch->gid, shard_name(last->shard),
+                  last->sqlstate, last->text);
+    if (!away && last == batch->remote && batch->outcome == BATCH_COMMITTED)
+        side_send(batch->home, stuck_compose, stuck_read);
+}
+
+Stage stuck_settle(Batch *batch)
+{
+    (void)batch; /* without the note it is noted the next time */
+    return STAGE_RELEASE;
 }
 
 /* ---- ask ------------------------------------------------------------------------------------- */
@@ -195,7 +270,10 @@ static void ask_read(Side *side, const PgAnswer *answers, size_t count)
 
 void ask_send(Batch *batch)
 {
-    alarm_if_stuck(batch, batch->home);
+    const Side *home = batch->home;
+    if (batch->tries > 0 && batch->tries % TRIES_MAX == 0)
+        log_error("gid=%s asking shard %s fails for the %dth time: %s %s", batch->gid,
+                  shard_name(home->shard), batch->tries, home->sqlstate, home->text);
     side_send(batch->home, ask_compose, ask_read);
 }
 
@@ -207,7 +285,7 @@ Stage ask_settle_local(Batch *batch)
 Stage ask_settle_two_phase(Batch *batch)
 {
     if (batch->home->outcome != ANSWER_DONE)
-        return STAGE_ASK;
+        return batch->is_recovered ? again(batch) : STAGE_ASK;
     if (batch->accepted == 0 && !batch->is_recovered)
         return STAGE_RELEASE; /* only refusals: there is no leg */
     return batch->outcome == BATCH_COMMITTED ? STAGE_APPLY : STAGE_CANCEL;
@@ -245,6 +323,13 @@ static void cancel_compose(Side *side)
     add_leg_exists(side);
 }
 
+static bool is_cancelled(const Batch *batch)
+{
+    const Side *remote = batch->remote;
+    bool nothing_left = strcmp(remote->sqlstate, "42704") == 0 && batch->backend_gone;
+    return remote->outcome == ANSWER_DONE || nothing_left;
+}
+
 static void cancel_read(Side *side, const PgAnswer *answers, size_t count)
 {
     Batch *batch = side->batch;
@@ -259,6 +344,7 @@ static void cancel_read(Side *side, const PgAnswer *answers, size_t count)
         log_error("gid=%s was committed on shard %s although its batch is given up: credits stand "
                   "without their debits",
                   batch->gid, shard_name(side->shard));
+    batch->leg_is_settled = is_cancelled(batch);
 }
 
 void cancel_send(Batch *batch)
@@ -268,15 +354,10 @@ void cancel_send(Batch *batch)
         side_release(batch->home);
         protocol_report(batch); /* the abort row stands: clients need not wait for the clean-up */
     }
-    alarm_if_stuck(batch, batch->remote);
     side_send(batch->remote, cancel_compose, cancel_read);
 }
 
 Stage cancel_settle(Batch *batch)
 {
-    const Side *remote = batch->remote;
-    if (remote->outcome == ANSWER_DONE)
-        return STAGE_RELEASE;
-    bool nothing_left = strcmp(remote->sqlstate, "42704") == 0 && batch->backend_gone;
-    return nothing_left ? STAGE_RELEASE : STAGE_CANCEL;
+    return is_cancelled(batch) ? STAGE_RELEASE : again(batch);
 }

@@ -13,6 +13,7 @@ static void transmit(Side *side);
 static void expect(Side *side)
 {
     side->batch->pending++;
+    side->batch->last = side;
     side->outcome = ANSWER_NONE;
     side->sqlstate[0] = '\0';
     side->text[0] = '\0';
@@ -33,10 +34,13 @@ static void keep_cause(Side *side)
 {
     Error *cause = &side->batch->cause;
     bool outage = answer_is_outage(side->sqlstate);
+    ErrorCode code = outage                                 ? ERROR_SHARD_UNAVAILABLE
+                     : answer_is_exhaustion(side->sqlstate) ? ERROR_OVERLOADED
+                                                            : ERROR_SHARD_ERROR;
     if (cause->code != ERROR_NONE || side->outcome == ANSWER_DONE)
         return;
-    error_set(cause, outage ? ERROR_SHARD_UNAVAILABLE : ERROR_SHARD_ERROR, "shard %s: %s",
-              shard_name(side->shard), outage ? "no connection, or it was lost" : side->text);
+    error_set(cause, code, "shard %s: %s", shard_name(side->shard),
+              outage ? "no connection, or it was lost" : side->text);
     memcpy(cause->sqlstate, side->sqlstate, sizeof cause->sqlstate);
 }
 

@@ -41,10 +41,13 @@ static bool is_successor(const StageRow *row, Stage next)
     return false;
 }
 
-/* Recovery enters the same table, where a leg is left when nobody knows the verdict. */
+/* Recovery enters the same table: where a leg is left when nobody knows the verdict, or where a
+ * decided batch is left when nobody knows what became of its leg. */
 static Stage first_stage(const Batch *batch)
 {
-    return batch->is_recovered ? STAGE_ASK : STAGE_ACQUIRE;
+    if (!batch->is_recovered)
+        return STAGE_ACQUIRE;
+    return batch->outcome == BATCH_COMMITTED ? STAGE_LOOK : STAGE_ASK;
 }
 
 /* The one place that changes the stage of a batch. */

@@ -32,7 +32,9 @@ typedef enum Stage
     STAGE_CLOSE,   /* home: saga: posted */
     STAGE_REFUND,  /* home: saga: reversed, with the money back */
     STAGE_LOOK,    /* remote: prepared list, then the batch row, after "does not exist" */
-    STAGE_MISSING, /* home: the remote leg was rolled back behind our back; raise the alarm */
+    STAGE_MISSING, /* home: the remote leg was rolled back behind our back: its credits are due */
+    STAGE_STUCK,   /* home: it does not get on; note that on the transfers, and let go of it */
+    STAGE_FINISH,  /* home: the remote leg was found visible, or made so for somebody else */
     STAGE_RELEASE, /* report, give sessions back: the end */
     STAGE_COUNT,
 } Stage;
@@ -41,7 +43,7 @@ struct Batch;
 
 enum
 {
-    STAGE_SUCCESSORS_MAX = 4,
+    STAGE_SUCCESSORS_MAX = 5,
 };
 
 typedef struct StageRow

@@ -17,6 +17,10 @@
  * What a crash leaves: in lock, judge: open transactions, which their sessions' end rolls back.
  * After prepare: a prepared leg whose GID names home and batch; anyone asks the home. After decide:
  * the commit row and the leg; anyone applies it. After apply: nothing but `finished_at` to write.
+ *
+ * Recovery enters at ask with a prepared leg, and at look with a decided batch that is not
+ * finished. Once its clients have been told, a batch that does not get on is let go of (stuck):
+ * recovery finds it again.
  */
 #include "protocol/modes.h"
 
@@ -39,15 +43,19 @@ const StageRow *two_phase_stages(void)
         [STAGE_DECIDE]  = {"decide",  SIDE_HOME,   decide_send,  decide_settle_two_phase,
             {STAGE_APPLY, STAGE_ASK, STAGE_RELEASE}},
         [STAGE_APPLY]   = {"apply",   SIDE_REMOTE, apply_send,   apply_settle,
-            {STAGE_RELEASE, STAGE_APPLY, STAGE_LOOK}},
+            {STAGE_RELEASE, STAGE_APPLY, STAGE_LOOK, STAGE_FINISH, STAGE_STUCK}},
         [STAGE_ASK]     = {"ask",     SIDE_HOME,   ask_send,     ask_settle_two_phase,
-            {STAGE_APPLY, STAGE_CANCEL, STAGE_ASK, STAGE_RELEASE}},
+            {STAGE_APPLY, STAGE_CANCEL, STAGE_ASK, STAGE_RELEASE, STAGE_STUCK}},
         [STAGE_CANCEL]  = {"cancel",  SIDE_REMOTE, cancel_send,  cancel_settle,
-            {STAGE_RELEASE, STAGE_CANCEL}},
+            {STAGE_RELEASE, STAGE_CANCEL, STAGE_STUCK}},
         [STAGE_LOOK]    = {"look",    SIDE_REMOTE, look_send,    look_settle,
-            {STAGE_RELEASE, STAGE_APPLY, STAGE_LOOK, STAGE_MISSING}},
+            {STAGE_FINISH, STAGE_APPLY, STAGE_LOOK, STAGE_MISSING, STAGE_STUCK}},
         [STAGE_MISSING] = {"missing", SIDE_HOME,   missing_send, missing_settle,
-            {STAGE_RELEASE, STAGE_MISSING}},
+            {STAGE_RELEASE, STAGE_MISSING, STAGE_STUCK}},
+        [STAGE_FINISH]  = {"finish",  SIDE_HOME,   finish_send,  finish_settle,
+            {STAGE_RELEASE}},
+        [STAGE_STUCK]   = {"stuck",   SIDE_HOME,   stuck_send,   stuck_settle,
+            {STAGE_RELEASE}},
         [STAGE_RELEASE] = {"release", 0,           release_send, NULL,
             {STAGE_NONE}},
     };

@@ -300,10 +300,12 @@ Stage decide_settle_two_phase(Batch *batch)
 
 /* ---- release --------------------------------------------------------------------------------- */
 
-static bool is_settled_on_both_sides(const Batch *batch)
+/* Its own leg is visible, and home has not been told yet. */
+static bool is_to_be_finished(const Batch *batch)
 {
     return batch->kind == BATCH_TWO_PHASE && batch->outcome == BATCH_COMMITTED &&
-           (batch->accepted > 0 || batch->is_recovered) && batch->remote->outcome == ANSWER_DONE;
+           batch->accepted > 0 && batch->leg_is_settled && !batch->leg_is_missing &&
+           !batch->is_finished;
 }
 
 void release_send(Batch *batch)
@@ -313,7 +315,7 @@ void release_send(Batch *batch)
         batch->outcome = BATCH_FAILED;
     for (size_t i = 0; i < batch->finishing_count; i++)
         protocol_finished(batch->protocol, batch->home->shard, batch->finishing[i]);
-    if (is_settled_on_both_sides(batch) && !batch->leg_is_missing)
+    if (is_to_be_finished(batch))
         protocol_finished(batch->protocol, batch->home->shard, batch->id);
     protocol_report(batch);
     for (int i = 0; i < batch->side_count; i++)

@@ -34,7 +34,7 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                           "select * from giro.record($1::uuid, $2::text, $3::text, $4::text,"
                           " $5::uuid[], $6::text[], $7::bytea[], $8::text[], $9::bytea[],"
                           " $10::text[], $11::bigint[], $12::text[], $13::text[], $14::text[],"
-                          " $15::text[], $16::text[], $17::bigint[])"},
+                          " $15::text[], $16::text[], $17::bigint[], $18::text)"},
     [STATEMENT_FINISH] = {"finish", STATEMENT_IS_CALL, "select giro.finish($1::uuid[])"},
     [STATEMENT_VERDICT] = {"verdict", STATEMENT_IS_CALL,
                            "select giro.verdict($1::uuid, $2::text, $3::text, $4::text,"
@@ -46,9 +46,13 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                                "select giro.end_session($1::int, $2::timestamptz)"},
     [STATEMENT_MISSING_LEG] = {"missing_leg", STATEMENT_IS_CALL,
                                "select giro.missing_leg($1::uuid, $2::text)"},
-    [STATEMENT_LEGS_IN_DOUBT] = {"legs_in_doubt", STATEMENT_IS_READ,
-                                 "select * from giro.legs_in_doubt($1::text, $2::bigint,"
-                                 " $3::int)"},
+    [STATEMENT_STUCK_LEG] = {"stuck_leg", STATEMENT_IS_CALL,
+                             "select giro.stuck_leg($1::uuid, $2::text)"},
+    [STATEMENT_SETTLED_LEG] = {"settled_leg", STATEMENT_IS_CALL,
+                               "select giro.settled_leg($1::uuid)"},
+    [STATEMENT_RECOVERY] = {"recovery", STATEMENT_IS_CALL,
+                            "select * from giro.recovery($1::text, $2::text, $3::bigint,"
+                            " $4::text[], $5::text[], $6::uuid[], $7::int)"},
     [STATEMENT_TRANSFERS_BY_ID] = {"transfers_by_id", STATEMENT_IS_READ,
                                    "select * from giro.transfers_by_id($1::uuid[])"},
     [STATEMENT_RECEIPTS_BY_ID] = {"receipts_by_id", STATEMENT_IS_READ,
@@ -63,7 +67,7 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                              "select * from giro.tombstone($1::int[], $2::bigint[], $3::uuid,"
                              " $4::uuid[], $5::text[], $6::bytea[], $7::int[])"},
     [STATEMENT_CLAIM] = {"claim", STATEMENT_IS_CALL,
-                         "select * from giro.claim($1::text[], $2::int)"},
+                         "select * from giro.claim($1::text[], $2::int, $3::text)"},
     [STATEMENT_POSTPONE] = {"postpone", STATEMENT_IS_CALL,
                             "select giro.postpone($1::uuid[], $2::bigint, $3::text, $4::text)"},
     [STATEMENT_GIVE_UP] = {"give_up", STATEMENT_IS_CALL,

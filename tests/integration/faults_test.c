@@ -106,6 +106,7 @@ static const char *way_to(const Place *place, char name[64])
         {"2pc", "ask", "decide.home.after"},
         {"2pc", "cancel", "prepare.remote.after"},
         {"2pc", "look", "apply.remote.after"},
+        {"2pc", "finish", "apply.remote.after"},
         {"saga", "ask", "hold.home.after"},
         {"saga", "cancel", "credit.remote.before"}, /* with a deadline: see fields_for */
     };
@@ -190,12 +191,17 @@ static void run_cell(const Place *place, const char *point, const char *action)
     cells++;
 }
 
+/* It takes somebody who meddles with a leg: recovery_test. */
+static bool is_behind_our_back(const Place *place)
+{
+    return strcmp(place->stage, "missing") == 0 || strcmp(place->stage, "stuck") == 0;
+}
+
 static void run_cells(const char *action)
 {
     for (size_t i = 0; i < place_count; i++)
     {
-        /* A missing leg needs somebody who takes it away: missing_leg_test. */
-        if (strcmp(places[i].stage, "missing") == 0)
+        if (is_behind_our_back(&places[i]))
             continue;
         for (size_t point = 0; point < ARRAY_LENGTH(points); point++)
             run_cell(&places[i], points[point], action);

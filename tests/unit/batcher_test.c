@@ -93,6 +93,45 @@ static void batches_that_would_meet_on_an_account_go_one_after_the_other(void **
     assert_int_equal(batches, 3);
 }
 
+static int count_words(const char *words)
+{
+    int count = 0;
+    for (const char *at = fake_conversation(); (at = strstr(at, words)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static void a_shard_that_has_no_room_is_tried_again_after_a_rest(void **state)
+{
+    World *world = *state;
+    Client client;
+    Client local;
+    TransferRequest between = request("a1", "b1", 5, "k");
+    TransferRequest inside = request("b2", "b3", 5, "l");
+    fake_script(world->b, STATEMENT_PREPARE, FAKE_ERROR, "53200");
+    fake_script(world->b, STATEMENT_PREPARE, FAKE_ERROR, "53200");
+    submit(world, &client, &between);
+    submit(world, &local, &inside);
+    await(world, &local);
+    check_posted(&local, MODE_LOCAL);
+    assert_false(client.told);
+    await(world, &client);
+    check_posted(&client, MODE_2PC);
+    assert_int_equal(count_words("s2: apply prepare\n"), 3);
+}
+
+static void a_shard_that_never_has_room_is_overloaded_without_effect(void **state)
+{
+    World *world = *state;
+    Client client;
+    for (int i = 0; i < 24; i++)
+        fake_script(world->b, STATEMENT_PREPARE, FAKE_ERROR, "53200");
+    pay(world, &client, "a1", "b1");
+    assert_int_equal(client.kind, OUTCOME_NOT_ACCEPTED);
+    assert_int_equal(client.code, ERROR_OVERLOADED);
+    assert_in_range(count_words("s2: apply prepare\n"), 2, 8);
+}
+
 static void no_batch_is_formed_for_a_suspect_shard(void **state)
 {
     World *world = *state;
@@ -132,6 +171,8 @@ int main(void)
         with_world(twins_wait_for_one_transfer_and_a_rival_is_told_what_differs),
         with_world(beyond_the_bound_a_request_is_told_at_once),
         with_world(batches_that_would_meet_on_an_account_go_one_after_the_other),
+        with_world(a_shard_that_has_no_room_is_tried_again_after_a_rest),
+        with_world(a_shard_that_never_has_room_is_overloaded_without_effect),
         with_world(no_batch_is_formed_for_a_suspect_shard),
         with_world(a_draining_coordinator_takes_nothing_new),
         with_world(finished_batches_are_noted_with_the_next_decide),

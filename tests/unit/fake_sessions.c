@@ -9,7 +9,7 @@ enum
 {
     SCRIPTS_MAX = 32,
     MESSAGES_MAX = 8,
-    SESSIONS_MAX = 64,
+    SESSIONS_MAX = 512,
     CONVERSATION_MAX = 8192,
 };
 
@@ -230,12 +230,13 @@ static Script *script_for(const Session *session, Statement statement)
     return NULL;
 }
 
-/* Adds the group to the conversation, unless it is one of the claims that go on all the time.
+/* Adds the group to the conversation, unless it is one of the looks that go on all the time.
  * Answers whether a script has it stay silent. */
 static bool keep_conversation(const Session *session)
 {
     bool silent = false;
-    if (session->messages[0].statement == STATEMENT_CLAIM)
+    Statement first = session->messages[0].statement;
+    if (first == STATEMENT_CLAIM || first == STATEMENT_RECOVERY)
         return false;
     say(session->shard->name);
     say(":");

@@ -179,6 +179,19 @@ void shard_suspect(Shard *shard, const char *why)
     shard->usable = false;
 }
 
+void shard_on_usable(Shard *shard, void (*usable)(void *context, Shard *shard), void *context)
+{
+    shard->on_usable = usable; /* of the last one that asked */
+    shard->on_usable_context = context;
+}
+
+void fake_return(Shard *shard)
+{
+    shard->usable = true;
+    if (shard->on_usable != NULL)
+        shard->on_usable(shard->on_usable_context, shard);
+}
+
 ShardCounts shard_counts(const Shard *shard)
 {
     (void)shard;

@@ -16,6 +16,8 @@ struct Shard
     bool usable;
     bool refuses_settling; /* no session for settling is granted */
     TAILQ_HEAD(, ShardWaiter) waiters;
+    void (*on_usable)(void *context, Shard *shard);
+    void *on_usable_context;
 };
 
 /* Around every test. A directory that is loaded, at version 1, with no shards. */
@@ -24,6 +26,8 @@ void fake_shards_stop(void);
 
 /* Adds a usable shard; ordinals in ascending order. */
 Shard *fake_shard(const char *name, int ordinal, char letter);
+/* The shard is usable again. */
+void fake_return(Shard *shard);
 /* Nothing is known of the directory's contents. */
 void fake_unload_directory(void);
 

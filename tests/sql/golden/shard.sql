@@ -67,6 +67,12 @@ CREATE TABLE giro.clearing (
     CONSTRAINT clearing_step_is_known CHECK ((step = ANY (ARRAY['debit'::text, 'credit'::text, 'refund'::text, 'move'::text, 'fold'::text])))
 );
 
+CREATE TABLE giro.coordinators (
+    instance text NOT NULL COLLATE pg_catalog."C",
+    since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT coordinators_instance_is_a_name CHECK ((instance ~ '^[a-z0-9-]{1,40}$'::text))
+);
+
 CREATE TABLE giro.entries (
     account text NOT NULL COLLATE pg_catalog."C",
     seq bigint NOT NULL,
@@ -161,12 +167,15 @@ CREATE TABLE giro.transfers (
     attention text,
     created_at timestamp with time zone NOT NULL,
     decided_at timestamp with time zone,
+    coordinator text COLLATE pg_catalog."C",
     CONSTRAINT transfers_amount_is_positive CHECK (((amount >= 1) AND (amount <= '9007199254740991'::bigint))),
     CONSTRAINT transfers_attempts_are_counted CHECK ((attempts >= 0)),
     CONSTRAINT transfers_failures_say_why CHECK (((state = ANY (ARRAY['refused'::text, 'reversed'::text])) = (refusal IS NOT NULL))),
     CONSTRAINT transfers_final_ones_are_decided CHECK (((state = 'pending'::text) = (decided_at IS NULL))),
     CONSTRAINT transfers_metadata_is_an_object CHECK ((jsonb_typeof(metadata) = 'object'::text)),
     CONSTRAINT transfers_mode_is_known CHECK ((mode = ANY (ARRAY['local'::text, '2pc'::text, 'saga'::text]))),
+    CONSTRAINT transfers_only_due_ones_are_worked_at CHECK (((coordinator IS NULL) OR (next_attempt_at IS NOT NULL))),
+    CONSTRAINT transfers_only_pending_and_lost_ones_are_due CHECK (((next_attempt_at IS NULL) OR (state = 'pending'::text) OR ((state = 'posted'::text) AND (mode = '2pc'::text)))),
     CONSTRAINT transfers_only_sagas_are_given_up CHECK (((mode = 'saga'::text) OR ((giving_up IS NULL) AND (deadline_at IS NULL)))),
     CONSTRAINT transfers_only_sagas_wait_or_reverse CHECK (((mode = 'saga'::text) OR (state = ANY (ARRAY['posted'::text, 'refused'::text])))),
     CONSTRAINT transfers_pending_ones_are_due CHECK (((state <> 'pending'::text) OR (next_attempt_at IS NOT NULL))),
@@ -183,6 +192,9 @@ ALTER TABLE ONLY giro.batches
 
 ALTER TABLE ONLY giro.clearing
     ADD CONSTRAINT clearing_key PRIMARY KEY (batch, step, currency);
+
+ALTER TABLE ONLY giro.coordinators
+    ADD CONSTRAINT coordinators_key PRIMARY KEY (instance);
 
 ALTER TABLE ONLY giro.entries
     ADD CONSTRAINT entries_key PRIMARY KEY (account, seq);
@@ -207,7 +219,9 @@ ALTER TABLE ONLY giro.transfers
 
 CREATE INDEX batches_unfinished ON giro.batches USING btree (created_at) WHERE ((role = 'home'::text) AND (mode = '2pc'::text) AND (verdict = 'commit'::text) AND (finished_at IS NULL));
 
-CREATE INDEX transfers_due ON giro.transfers USING btree (remote, next_attempt_at) WHERE (state = 'pending'::text);
+CREATE INDEX transfers_at_work ON giro.transfers USING btree (coordinator) WHERE (coordinator IS NOT NULL);
+
+CREATE INDEX transfers_due ON giro.transfers USING btree (remote, ((attention IS NULL)), next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 
 CREATE INDEX transfers_in_transit ON giro.transfers USING btree (debit_account) WHERE (state = 'pending'::text);
 

@@ -8,9 +8,9 @@ from giro.transfers t;
 update giro.transfers set created_at = clock_timestamp() - interval '59 s';
 select is(giro.patience_is_over(t), null, 'nor within a minute') from giro.transfers t;
 update giro.transfers set created_at = clock_timestamp() - interval '61 s';
-select is(giro.patience_is_over(t), 'the credit waits for shard shard-2',
+select is(giro.patience_is_over(t), 'credit-waits: it waits for shard shard-2',
           'after a minute a person should look at that shard') from giro.transfers t;
-select is(attention, 'the credit waits for shard shard-2', 'which a look-up says')
+select is(attention, 'credit-waits: it waits for shard shard-2', 'which a look-up says')
 from giro.transfers_by_id(test.ids(1));
 update giro.transfers set attention = 'the refund exceeds a limit';
 select is(attention, 'the refund exceeds a limit', 'unless something else is known')

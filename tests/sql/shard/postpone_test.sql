@@ -22,7 +22,19 @@ select is(giro.postpone(test.ids(1), 0, null, 'look'), 1, 'a note may say that a
 select test.same($$select last_error, attention, next_attempt_at <= clock_timestamp()
                    from giro.transfers where id = test.id(1)$$,
                  $$values (null, 'look', true)$$, 'the last one stands');
+select is(giro.postpone(test.ids(1), 0, 'x', null), 1, 'also one that says nothing of that');
+select is(attention, null, 'which is forgotten then') from giro.transfers where id = test.id(1);
 select is(giro.postpone('{}', 1, 'x', null), 0, 'nothing asked, nothing done');
+update giro.transfers set created_at = clock_timestamp() - interval '2 min' where id = test.id(4);
+update giro.transfers set coordinator = 'girod-1' where state = 'pending';
+update giro.transfers set next_attempt_at = clock_timestamp(), attention = 'leg-lost: y'
+where id = test.id(3);
+select is(giro.postpone(test.ids(3, 4), 60000, 'down', null), 2, 'a lost credit may wait too');
+select test.same($$select id, attention, coordinator from giro.transfers
+                   where id in (test.id(3), test.id(4)) order by id$$,
+                 $$values (test.id(3), 'leg-lost: y', null),
+                          (test.id(4), 'credit-waits: it waits for shard shard-2', null)$$,
+                 'it keeps its reason, and what is old gets one; nobody works at either');
 
 call test.open('a');
 call test.execute('a', 'begin isolation level read committed');

@@ -20,13 +20,6 @@ select is(test.ask('b', test.lock_call(array['bob'])), '(1,busy,,,,,)',
           'the account is busy while it is in doubt');
 select is_empty('select * from giro.books() where difference <> 0',
                 'the books balance while it is prepared');
-select is(test.ask('b', 'select gid from giro.legs_in_doubt(''demo'', 0, 10)'),
-          format('(%s)', :'gid'), 'it is found as a leg in doubt');
-select is((select count(*) from test.ask('b', 'select giro.legs_in_doubt(''demo'', 60000, 10)')),
-          0::bigint, 'but not before it is old enough');
-select is((select count(*) from test.ask('b', 'select giro.legs_in_doubt(''dem_'', 0, 10)')),
-          0::bigint, 'nor by another cluster, however alike its name');
-select is_empty('select giro.legs_in_doubt(''demo'', 0, 10)', 'nor by another role');
 select is(dblink_exec('b', 'commit prepared ' || quote_literal(:'gid')), 'COMMIT PREPARED',
           'another session of the role finishes it');
 select is(test.ask('b', format('select giro.prepared_exists(%L)', :'gid')), '(f)',

@@ -39,6 +39,32 @@ select test.same('select state, decided_at from ('
                  'repeat ' || n || ' changes nothing')
 from generate_series(1, 50) n;
 
+-- a lost credit
+call test.run(test.record_call(31, 31, '2pc', 'alice', 'x', 5));
+call test.run(test.record_call(32, 32, '2pc', 'alice', 'x', 5));
+update giro.transfers set next_attempt_at = clock_timestamp(), coordinator = 'girod-1',
+                          attention = 'leg-lost: y'
+where id in (test.id(31), test.id(32));
+select decided_at as decided_31 from giro.transfers where id = test.id(31) \gset
+select test.same('select transfer, state, refusal, decided_at = '
+                     || quote_literal(:'decided_31') || ' and transfer = test.id(31) from ('
+                     || test.settle_call('{31,32}', array['alice', 'alice'],
+                                         array[null, 'account-closed']) || ') s order by transfer',
+                 $$values (test.id(31), 'posted', null, true),
+                          (test.id(32), 'posted', null, false)$$,
+                 'what was decided stays posted, also when its credit is refused');
+select test.same($$select id, state, refusal, next_attempt_at, coordinator, attention
+                   from giro.transfers where id in (test.id(31), test.id(32)) order by id$$,
+                 $$values (test.id(31), 'posted', null, null::timestamptz, null, null),
+                          (test.id(32), 'posted', null, null, null,
+                           'credit-refused: account-closed')$$,
+                 'it is not due any more; a refused one needs a person from then on');
+select test.same('select state from ('
+                     || test.settle_call('{32}', array['alice'], array[null]) || ') s',
+                 $$values ('posted')$$, 'settling it again');
+select is(attention, 'credit-refused: account-closed', 'changes nothing')
+from giro.transfers where id = test.id(32);
+
 -- refund: the money and the state in one transaction
 begin;
 call test.run(test.apply_call(40, 'home', 'saga',
