@@ -17,6 +17,7 @@ import http.client
 import json
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -358,6 +359,14 @@ def prepared(world, examples):
     examples.expect_state("posted")
 
 
+def documented_metrics():
+    """The names in the section of docs/operating.md that explains them."""
+    path = os.path.join(os.path.dirname(__file__), "../../docs/operating.md")
+    with open(path, encoding="utf-8") as file:
+        section = file.read().split("\n## Metrics\n")[1].split("\n## ")[0]
+    return set(re.findall(r"\bgiro_[a-z_]+", section))
+
+
 def try_metrics(world, examples, when):
     """All that has happened until now is there, in the form that Prometheus reads."""
     answer = examples.check("metrics", 200)
@@ -367,6 +376,9 @@ def try_metrics(world, examples, when):
         series = f'giro_http_request_duration_seconds_count{{operation="{operation.name}"}} '
         if series not in text:
             faults.append(f"{operation.name} is not counted")
+    shown = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
+    faults += [f"{name} is shown or documented, and not both"
+               for name in shown ^ documented_metrics()]
     world.note(f"metrics {when}", "GET /metrics", faults)
 
 
