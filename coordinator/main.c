@@ -31,6 +31,7 @@ enum
     SESSION_WAIT_MS = 2000,
     VISIBLE_WAIT_MS = 250,
     DIRECTORY_POLL_MS = 5000,
+    SAMPLE_PERIOD_MS = 5000,
     ARRIVE_TIMEOUT_MS = 10000,
     DRAIN_MS = 20000, /* what is decided and cannot be applied by then is left as it is */
     TRANSFERS_MAX = 16384,
@@ -44,6 +45,7 @@ enum
 typedef struct Service
 {
     Loop *loop;
+    Metrics *metrics;
     Directory *directory;
     Batcher *batcher;
     Reconciler *reconciler;
@@ -109,6 +111,7 @@ static void start_parts(Service *service, const Options *options, const Config *
     DirectoryOptions directory = directory_options(options, config);
     BatcherOptions batcher = {
         .instance = options->instance,
+        .metrics = service->metrics,
         .transfers_max = TRANSFERS_MAX,
         .batches_max = BATCHES_MAX,
         .batch_transfers = (size_t)options->batch,
@@ -132,6 +135,7 @@ static bool start_api(Service *service, const Options *options, Error *error)
 {
     ApiOptions api = {
         .loop = service->loop,
+        .metrics = service->metrics,
         .directory = service->directory,
         .batcher = service->batcher,
         .reconciler = service->reconciler,
@@ -139,6 +143,7 @@ static bool start_api(Service *service, const Options *options, Error *error)
         .connections_max = CONNECTIONS_MAX,
         .arrive_timeout_ms = ARRIVE_TIMEOUT_MS,
         .call_deadline_ms = STAGE_DEADLINE_MS,
+        .sample_period_ms = SAMPLE_PERIOD_MS,
     };
     service->api = api_new(&api, error);
     return service->api != NULL;
@@ -146,7 +151,7 @@ static bool start_api(Service *service, const Options *options, Error *error)
 
 static bool serve(const Options *options, const Config *config, Error *error)
 {
-    Service service = {.loop = loop_new()};
+    Service service = {.loop = loop_new(), .metrics = metrics_new()};
     if (options->enable_failpoints)
         failpoint_enable();
     service.drain_limit = loop_timer_new(service.loop, drain_took_too_long, &service);
@@ -168,6 +173,7 @@ static bool serve(const Options *options, const Config *config, Error *error)
     reconciler_free(service.reconciler);
     batcher_free(service.batcher);
     directory_free(service.directory);
+    metrics_free(service.metrics);
     loop_free(service.loop);
     return started;
 }

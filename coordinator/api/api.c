@@ -25,40 +25,46 @@ typedef struct ApiRoute
 {
     const char *method;
     const char *pattern;
+    const char *operation; /* as in openapi.json */
     void (*handle)(Api *api, HttpRequest *request);
     const char *parameters[PARAMETERS_MAX]; /* query parameters that are known */
     bool (*exists)(void);                   /* NULL: always */
 } ApiRoute;
 
+// clang-format off
 static const ApiRoute routes[] = {
-    {"POST", "/v1/transfers", transfers_create, {0}, NULL},
-    {"POST", "/v1/transfers/batch", transfers_batch, {0}, NULL},
-    {"GET", "/v1/transfers", transfers_list, {"debit_account", "idempotency_key"}, NULL},
-    {"GET", "/v1/transfers/{}", transfers_get, {0}, NULL},
-    {"GET", "/v1/transfers/{}/steps", transfers_steps, {0}, NULL},
-    {"POST", "/v1/transfers/{}/actions/cancel", transfers_cancel, {0}, NULL},
+    {"POST", "/v1/transfers", "createTransfer", transfers_create, {0}, NULL},
+    {"POST", "/v1/transfers/batch", "createTransfers", transfers_batch, {0}, NULL},
+    {"GET", "/v1/transfers", "findTransfer", transfers_list,
+        {"debit_account", "idempotency_key"}, NULL},
+    {"GET", "/v1/transfers/{}", "getTransfer", transfers_get, {0}, NULL},
+    {"GET", "/v1/transfers/{}/steps", "getTransferSteps", transfers_steps, {0}, NULL},
+    {"POST", "/v1/transfers/{}/actions/cancel", "cancelTransfer", transfers_cancel, {0}, NULL},
 
-    {"POST", "/v1/accounts", accounts_create, {0}, NULL},
-    {"GET", "/v1/accounts", accounts_list, {"prefix", "limit", "cursor"}, NULL},
-    {"GET", "/v1/accounts/{}", accounts_get, {0}, NULL},
-    {"PATCH", "/v1/accounts/{}", accounts_patch, {0}, NULL},
-    {"GET", "/v1/accounts/{}/entries", accounts_entries, {"limit", "cursor"}, NULL},
+    {"POST", "/v1/accounts", "createAccount", accounts_create, {0}, NULL},
+    {"GET", "/v1/accounts", "listAccounts", accounts_list, {"prefix", "limit", "cursor"}, NULL},
+    {"GET", "/v1/accounts/{}", "getAccount", accounts_get, {0}, NULL},
+    {"PATCH", "/v1/accounts/{}", "changeAccount", accounts_patch, {0}, NULL},
+    {"GET", "/v1/accounts/{}/entries", "listEntries", accounts_entries, {"limit", "cursor"}, NULL},
 
-    {"POST", "/v1/reconciliations", reconciliations_create, {0}, NULL},
-    {"GET", "/v1/reconciliations", reconciliations_list, {0}, NULL},
-    {"GET", "/v1/reconciliations/{}", reconciliations_get, {0}, NULL},
+    {"GET", "/v1/prepared", "listPrepared", prepared_get, {"limit", "partial"}, NULL},
+    {"POST", "/v1/reconciliations", "startReconciliation", reconciliations_create, {0}, NULL},
+    {"GET", "/v1/reconciliations", "listReconciliations", reconciliations_list, {0}, NULL},
+    {"GET", "/v1/reconciliations/{}", "getReconciliation", reconciliations_get, {0}, NULL},
 
-    {"GET", "/v1/failpoints/{}", failpoints_get, {0}, failpoint_is_enabled},
-    {"PUT", "/v1/failpoints/{}", failpoints_put, {0}, failpoint_is_enabled},
-    {"DELETE", "/v1/failpoints/{}", failpoints_delete, {0}, failpoint_is_enabled},
+    {"GET", "/v1/failpoints/{}", "getFailpoint", failpoints_get, {0}, failpoint_is_enabled},
+    {"PUT", "/v1/failpoints/{}", "armFailpoint", failpoints_put, {0}, failpoint_is_enabled},
+    {"DELETE", "/v1/failpoints/{}", "clearFailpoint", failpoints_delete, {0}, failpoint_is_enabled},
 
-    {"GET", "/livez", health_live, {0}, NULL},
-    {"GET", "/readyz", health_ready, {"verbose"}, NULL},
-    {"GET", "/version", health_version, {0}, NULL},
-    {"GET", "/openapi.json", health_openapi, {0}, NULL},
-    {"GET", "/problems", health_problems, {0}, NULL},
-    {"GET", "/problems/{}", health_problem, {0}, NULL},
+    {"GET", "/livez", "live", health_live, {0}, NULL},
+    {"GET", "/readyz", "ready", health_ready, {"verbose"}, NULL},
+    {"GET", "/metrics", "metrics", metrics_get, {0}, NULL},
+    {"GET", "/version", "version", health_version, {0}, NULL},
+    {"GET", "/openapi.json", "description", health_openapi, {0}, NULL},
+    {"GET", "/problems", "listProblems", health_problems, {0}, NULL},
+    {"GET", "/problems/{}", "explainProblem", health_problem, {0}, NULL},
 };
+// clang-format on
 
 /* ---- helpers of the handlers ---------------------------------------------------------------- */
 
@@ -87,6 +93,23 @@ const char *query_value(const HttpRequest *request, const char *name)
             return uri->parameters[i].value;
     }
     return NULL;
+}
+
+bool query_flag(HttpRequest *request, const char *name, bool *ret_flag)
+{
+    const char *value = query_value(request, name);
+    bool no = value == NULL || strcmp(value, "false") == 0 || strcmp(value, "0") == 0;
+    bool yes = !no && (value[0] == '\0' || strcmp(value, "true") == 0 || strcmp(value, "1") == 0);
+    if (!no && !yes)
+    {
+        Fault fault;
+        fault_set(&fault, ERROR_PARAMETER_INVALID, NULL,
+                  "%.60s is true, 1, false, 0 or without value", name);
+        problem_send_fault(request, &fault);
+        return false;
+    }
+    *ret_flag = yes;
+    return true;
 }
 
 const char *path_segment(const HttpRequest *request, size_t n)
@@ -227,6 +250,7 @@ static void handle(void *context, HttpRequest *request)
     Api *api = context;
     char allow[ALLOW_MAX];
     const ApiRoute *route = find_route(request, allow);
+    http_set_tag(request, route);
     if (route != NULL)
     {
         if (check_parameters(route, request))
@@ -256,6 +280,24 @@ static void reject(void *context, HttpRequest *request, const Error *error)
 {
     (void)context;
     problem_send(request, error->code, error->text);
+}
+
+/* ---- what is counted ------------------------------------------------------------------------- */
+
+static void make_meters(Api *api)
+{
+    api->meters = base_calloc(ARRAY_LENGTH(routes) + 1, sizeof *api->meters);
+    for (size_t i = 0; i < ARRAY_LENGTH(routes); i++)
+        answer_meters_make(&api->meters[i], api->options.metrics, routes[i].operation);
+    answer_meters_make(&api->meters[ARRAY_LENGTH(routes)], api->options.metrics, "none");
+}
+
+static void count_answer(void *context, const HttpRequest *request, int status)
+{
+    Api *api = context;
+    const ApiRoute *route = http_tag(request);
+    size_t i = route != NULL ? (size_t)(route - routes) : ARRAY_LENGTH(routes);
+    answer_meters_count(&api->meters[i], status, http_age_us(request));
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -296,11 +338,14 @@ Api *api_new(const ApiOptions *options, Error *error)
         .body_max = body_max,
         .handle = handle,
         .reject = reject,
+        .replied = count_answer,
         .context = api,
     };
+    make_meters(api);
     api->server = http_server_new(options->loop, &http, error);
     if (api->server == NULL)
     {
+        free(api->meters);
         free(api);
         return NULL;
     }
@@ -310,6 +355,13 @@ Api *api_new(const ApiOptions *options, Error *error)
         .parameter_bytes = PARAMETER_BYTES,
     };
     api->caller = caller_new(options->loop, options->directory, &calls);
+    SamplerOptions sampler = {
+        .loop = options->loop,
+        .directory = options->directory,
+        .caller = api->caller,
+        .period_ms = options->sample_period_ms,
+    };
+    api->sampler = sampler_new(&sampler);
     api->drain_timer = loop_timer_new(options->loop, on_drain_timer, api);
     return api;
 }
@@ -319,6 +371,8 @@ void api_free(Api *api)
     if (api == NULL)
         return;
     http_server_free(api->server);
+    sampler_free(api->sampler);
+    free(api->meters);
     caller_free(api->caller);
     loop_timer_free(api->drain_timer);
     free(api);
@@ -333,6 +387,7 @@ void api_drain(Api *api, void (*drained)(void *context), void *context)
 {
     ASSERT(!api->draining);
     api->draining = true;
+    sampler_stop(api->sampler);
     api->drained = drained;
     api->drained_context = context;
     http_server_drain(api->server, on_http_drained, api);

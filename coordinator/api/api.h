@@ -23,10 +23,12 @@ typedef struct ApiOptions
     Directory *directory;
     Batcher *batcher;
     Reconciler *reconciler;
+    Metrics *metrics;
     ListenAddress address; /* without tokens: loopback only */
     unsigned connections_max;
     uint64_t arrive_timeout_ms; /* a head, a body, the taking of an answer */
     uint64_t call_deadline_ms;  /* account operations and reads */
+    uint64_t sample_period_ms;  /* how often shards are looked at for metrics; 0: never */
 } ApiOptions;
 
 /* Starts to serve. NULL with ERROR_CONFIG if it cannot listen there, or may not. */

@@ -8,6 +8,8 @@
 #include "api/api.h"
 #include "api/fields.h"
 #include "api/problem.h"
+#include "api/sampler.h"
+#include "base/metrics.h"
 #include "http/http.h"
 #include "shard/call.h"
 #include "json/json_writer.h"
@@ -17,7 +19,15 @@ enum
     ANSWER_BYTES_MAX =
         8 * 1024 * 1024, /* the largest: 1,000 accounts with all the metadata they may have */
     LOCATION_MAX = 160,
+    ANSWER_CLASS_COUNT = 3, /* 2xx, 4xx, 5xx */
 };
+
+/* What is counted of the answers to an operation. */
+typedef struct AnswerMeters
+{
+    Counter *answers[ANSWER_CLASS_COUNT];
+    Histogram *duration;
+} AnswerMeters;
 
 struct Api
 {
@@ -25,6 +35,8 @@ struct Api
     Directory *directory;
     Batcher *batcher;
     Caller *caller;
+    Sampler *sampler;
+    AnswerMeters *meters;    /* one per route, and one for what has none */
     size_t transfer_batches; /* under way */
     HttpServer *server;
     LoopTimer *drain_timer;
@@ -32,6 +44,10 @@ struct Api
     void (*drained)(void *context);
     void *drained_context;
 };
+
+/* exposition.c */
+void answer_meters_make(AnswerMeters *ret_meters, Metrics *metrics, const char *operation);
+void answer_meters_count(AnswerMeters *meters, int status, uint64_t duration_us);
 
 /* ---- helpers -------------------------------------------------------------------------------- */
 
@@ -50,6 +66,10 @@ Json *body_json(const HttpRequest *request, Fault *fault) ATTR_MUST_USE;
 /* What all Prefer headers of the request say. */
 bool read_preferences(const HttpRequest *request, Preferences *ret_preferences,
                       Fault *fault) ATTR_MUST_USE;
+
+/* The value of a query parameter that is true or false; false if it is not given. False if it is
+ * neither; the request is answered then. */
+bool query_flag(HttpRequest *request, const char *name, bool *ret_flag) ATTR_MUST_USE;
 
 /* The account id in the path. False if it was not acceptable; the request is answered then. */
 bool path_account(HttpRequest *request, const char **ret_id) ATTR_MUST_USE;
@@ -72,6 +92,9 @@ void transfers_cancel(Api *api, HttpRequest *request);
 void reconciliations_create(Api *api, HttpRequest *request);
 void reconciliations_list(Api *api, HttpRequest *request);
 void reconciliations_get(Api *api, HttpRequest *request);
+
+void prepared_get(Api *api, HttpRequest *request);
+void metrics_get(Api *api, HttpRequest *request);
 
 void failpoints_get(Api *api, HttpRequest *request);
 void failpoints_put(Api *api, HttpRequest *request);

@@ -66,24 +66,12 @@ static void write_details(JsonWriter *writer, const Api *api)
     json_put_integer(writer, "batches_in_flight", (int64_t)counts.batches);
 }
 
-static bool is_verbose(const HttpRequest *request, bool *ret_verbose)
-{
-    const char *value = query_value(request, "verbose");
-    *ret_verbose = value != NULL && strcmp(value, "false") != 0 && strcmp(value, "0") != 0;
-    return value == NULL || value[0] == '\0' || strcmp(value, "true") == 0 ||
-           strcmp(value, "1") == 0 || strcmp(value, "false") == 0 || strcmp(value, "0") == 0;
-}
-
 void health_ready(Api *api, HttpRequest *request)
 {
     bool verbose;
     ErrorCode trouble = find_trouble(api);
-    if (!is_verbose(request, &verbose))
-    {
-        problem_send(request, ERROR_PARAMETER_INVALID,
-                     "verbose is true, 1, false, 0 or without value");
+    if (!query_flag(request, "verbose", &verbose))
         return;
-    }
     if (!verbose && trouble != ERROR_NONE)
     {
         problem_send(request, trouble, NULL);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void base_assertion_failed(const char *condition, const char *file, int line)
 {
@@ -20,6 +21,13 @@ int base_hex_value(char digit)
     if (digit >= 'A' && digit <= 'F')
         return digit - 'A' + 10;
     return -1;
+}
+
+uint64_t base_now_us(void)
+{
+    struct timespec now;
+    ASSERT(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 static void *checked(void *memory)

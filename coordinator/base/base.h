@@ -9,6 +9,7 @@
 #define GIRO_BASE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define ASSERT(condition)                                                                          \
     ((condition) ? (void)0 : base_assertion_failed(#condition, __FILE__, __LINE__))
@@ -27,6 +28,10 @@ void base_assertion_failed(const char *condition, const char *file, int line) AT
 
 /* The value of a hexadecimal digit of either case; -1 if it is none. */
 int base_hex_value(char digit);
+
+/* Microseconds of a monotonic clock, now: for measuring only. What is decided by time goes by the
+ * loop's clock, which stands still during a turn. */
+uint64_t base_now_us(void);
 
 /* malloc, calloc, realloc and strdup that abort the process when memory is exhausted. Sizes are
  * bounded by their callers; running out of memory is an operating limit that a restart settles. */

@@ -70,6 +70,7 @@ void batcher_land(Batcher *batcher, Transfer *transfer)
 void batcher_land_not_accepted(Batcher *batcher, Transfer *transfer, ErrorCode code,
                                const char *detail)
 {
+    transfer_meters_turn_away(batcher->meters, code);
     flight_tell_not_accepted(transfer, code, detail);
     batcher_land(batcher, transfer);
 }
@@ -107,6 +108,7 @@ static void take_report(void *context, Batch *batch)
     Batcher *batcher = context;
     Lane *lane = batch->lane;
     lane->in_flight[batch->lane_kind]--;
+    lane->in_batches -= batch->count;
     gate_leave(batcher->gate, batch);
     map_each(batcher->lanes, mark_if_held_up, batcher);
     for (size_t i = 0; i < batch->count; i++)
@@ -184,7 +186,9 @@ static void sweep_flight(void *context, void *value)
     Batcher *batcher = context;
     Transfer *transfer = value;
     TransferOutcome outcome = late_outcome(transfer);
-    flight_tell_late(transfer, loop_now_ms(batcher->loop), &outcome);
+    size_t told = flight_tell_late(transfer, loop_now_ms(batcher->loop), &outcome);
+    if (outcome.kind == OUTCOME_UNKNOWN)
+        transfer_meters_doubt(batcher->meters, told);
     if (transfer->redo)
         flight_tell_recorded(transfer); /* its outcome stands, whatever comes of the credit */
     else if (transfer->held)
@@ -194,6 +198,7 @@ static void sweep_flight(void *context, void *value)
     if (!transfer->held && transfer->queue != NULL && !flight_is_awaited(transfer))
     {
         /* Nothing of it was recorded, and nobody wants it any more. */
+        transfer_meters_turn_away(batcher->meters, outcome.code);
         flight_dequeue(transfer);
         batcher_land(batcher, transfer);
     }
@@ -346,6 +351,7 @@ Batcher *batcher_new(Loop *loop, Directory *directory, const BatcherOptions *opt
     Batcher *batcher = base_calloc(1, sizeof *batcher);
     ProtocolOptions protocol = {
         .instance = options->instance,
+        .metrics = options->metrics,
         .batches_max = options->batches_max,
         .stage_deadline_ms = options->stage_deadline_ms,
         .session_wait_ms = options->session_wait_ms,
@@ -364,6 +370,7 @@ Batcher *batcher_new(Loop *loop, Directory *directory, const BatcherOptions *opt
     TAILQ_INIT(&batcher->rerouting);
     batcher->sweep = loop_timer_new(loop, sweep, batcher);
     batcher->reroute = loop_timer_new(loop, start_refresh, batcher);
+    batcher->meters = transfer_meters_new(options->metrics);
     batcher->protocol = protocol_new(loop, directory, &protocol);
     start_claiming(batcher);
     loop_add_phase(loop, work, batcher);
@@ -393,12 +400,14 @@ void batcher_free(Batcher *batcher)
     waiting_room_free(batcher->waiting_room);
     caller_free(batcher->caller);
     protocol_free(batcher->protocol);
+    transfer_meters_free(batcher->meters);
     free(batcher);
 }
 
 static void answer_early(Batcher *batcher, TransferWaiter *waiter, ErrorCode code,
                          const char *detail)
 {
+    transfer_meters_turn_away(batcher->meters, code);
     waiter->early = code;
     waiter->early_detail = detail;
     TAILQ_INSERT_TAIL(&batcher->early, waiter, link);
@@ -472,10 +481,23 @@ const RecoveryCounts *batcher_recovery_counts(const Batcher *batcher)
     return protocol_recovery_counts(batcher->protocol);
 }
 
+static void add_in_batches(void *context, void *value)
+{
+    *(size_t *)context += ((const Lane *)value)->in_batches;
+}
+
 BatcherCounts batcher_counts(const Batcher *batcher)
 {
+    size_t in_batches = 0;
+    map_each(batcher->lanes, add_in_batches, &in_batches);
     return (BatcherCounts){
         .transfers = map_count(batcher->flights),
+        .queued = map_count(batcher->flights) - in_batches,
         .batches = protocol_batch_count(batcher->protocol),
     };
+}
+
+void batcher_show_shard(Batcher *batcher, const Shard *shard)
+{
+    batch_meters_show_shard(protocol_meters(batcher->protocol), shard);
 }

@@ -13,6 +13,7 @@
 #ifndef GIRO_BATCHER_H
 #define GIRO_BATCHER_H
 
+#include "base/metrics.h"
 #include "protocol/recovery.h"
 #include "protocol/transfer.h"
 
@@ -22,7 +23,8 @@ typedef struct Batcher Batcher;
 
 typedef struct BatcherOptions
 {
-    const char *instance;   /* this coordinator's name; part of every GID */
+    const char *instance; /* this coordinator's name; part of every GID */
+    Metrics *metrics;
     size_t transfers_max;   /* in flight and queued; more get ERROR_OVERLOADED */
     size_t batches_max;     /* in flight */
     size_t batch_transfers; /* per batch */
@@ -63,9 +65,13 @@ void batcher_drain(Batcher *batcher, void (*drained)(void *context), void *conte
 typedef struct BatcherCounts
 {
     size_t transfers;
+    size_t queued; /* of these: in no batch */
     size_t batches;
 } BatcherCounts;
 BatcherCounts batcher_counts(const Batcher *batcher);
 const RecoveryCounts *batcher_recovery_counts(const Batcher *batcher);
+
+/* Makes the metrics of this shard, so that they show before it has been worked on. */
+void batcher_show_shard(Batcher *batcher, const Shard *shard);
 
 #endif

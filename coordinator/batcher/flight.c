@@ -192,9 +192,11 @@ static bool is_content_with_acceptance(const TransferWaiter *waiter, uint64_t no
     return waiter->respond_async;
 }
 
-static void tell_due(Transfer *transfer, IsDue due, uint64_t now_ms, const TransferOutcome *outcome)
+static size_t tell_due(Transfer *transfer, IsDue due, uint64_t now_ms,
+                       const TransferOutcome *outcome)
 {
     TransferWaiter *waiter = TAILQ_FIRST(&transfer->waiters);
+    size_t told = 0;
     while (waiter != NULL)
     {
         TransferWaiter *next = TAILQ_NEXT(waiter, link);
@@ -202,24 +204,27 @@ static void tell_due(Transfer *transfer, IsDue due, uint64_t now_ms, const Trans
         {
             TAILQ_REMOVE(&transfer->waiters, waiter, link);
             waiter->told(waiter, outcome);
+            told++;
         }
         waiter = next;
     }
+    return told;
 }
 
 void flight_tell_accepted(Transfer *transfer)
 {
     TransferOutcome outcome = {.kind = OUTCOME_RECORDED, .record = &transfer->record, .detail = ""};
     memcpy(outcome.id, transfer->id, sizeof outcome.id);
-    tell_due(transfer, is_content_with_acceptance, 0, &outcome);
+    (void)tell_due(transfer, is_content_with_acceptance, 0, &outcome);
 }
 
-void flight_tell_late(Transfer *transfer, uint64_t now_ms, const TransferOutcome *outcome)
+size_t flight_tell_late(Transfer *transfer, uint64_t now_ms, const TransferOutcome *outcome)
 {
     Transfer *rival;
-    tell_due(transfer, is_late, now_ms, outcome);
+    size_t told = tell_due(transfer, is_late, now_ms, outcome);
     TAILQ_FOREACH (rival, &transfer->rivals, link)
     {
-        tell_due(rival, is_late, now_ms, outcome);
+        told += tell_due(rival, is_late, now_ms, outcome);
     }
+    return told;
 }

@@ -36,7 +36,7 @@ void flight_tell_recorded(Transfer *transfer);
 void flight_tell_not_accepted(Transfer *transfer, ErrorCode code, const char *detail);
 /* Tells those who want to hear as soon as the transfer is accepted. */
 void flight_tell_accepted(Transfer *transfer);
-/* Tells those whose deadline has passed by now_ms. */
-void flight_tell_late(Transfer *transfer, uint64_t now_ms, const TransferOutcome *outcome);
+/* Tells those whose deadline has passed by now_ms; returns how many. */
+size_t flight_tell_late(Transfer *transfer, uint64_t now_ms, const TransferOutcome *outcome);
 
 #endif

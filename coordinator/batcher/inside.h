@@ -11,6 +11,7 @@
 #include "batcher/flight.h"
 #include "batcher/lane.h"
 #include "batcher/postponer.h"
+#include "batcher/transfer_meters.h"
 #include "batcher/waiting_room.h"
 #include "protocol/recoverer.h"
 
@@ -27,6 +28,7 @@ struct Batcher
     Directory *directory;
     Protocol *protocol;
     BatcherOptions options;
+    TransferMeters *meters;
     Map *flights; /* by transfer id */
     Map *lanes;   /* by LaneKey */
     struct LaneList marked;

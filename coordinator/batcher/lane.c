@@ -129,6 +129,7 @@ static bool start_batch(Lane *lane, LaneKind kind, Protocol *protocol, Gate *gat
         transfer = next_admitted(lane, next, gate, batch);
     }
     lane->in_flight[kind]++;
+    lane->in_batches += batch->count;
     batch_start(batch);
     return true;
 }

@@ -30,10 +30,11 @@ typedef struct Lane
     Shard *home;   /* NULL for credit and cancel */
     Shard *remote; /* NULL for local, close and refund */
     struct TransferList queues[LANE_KIND_COUNT];
-    int in_flight[LANE_KIND_COUNT];
-    uint64_t blocked_since_ms; /* 0 while it is not */
-    uint64_t rests_until_ms;   /* a shard had no room for its last batch */
-    TAILQ_ENTRY(Lane) link;    /* the lanes that have something to do */
+    int in_flight[LANE_KIND_COUNT]; /* batches */
+    size_t in_batches;              /* transfers */
+    uint64_t blocked_since_ms;      /* 0 while it is not */
+    uint64_t rests_until_ms;        /* a shard had no room for its last batch */
+    TAILQ_ENTRY(Lane) link;         /* the lanes that have something to do */
     bool marked;
     bool held_up; /* transfers of it wait at the gate */
 } Lane;

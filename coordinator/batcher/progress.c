@@ -163,6 +163,7 @@ void progress_resume(Batcher *batcher, Transfer *transfer)
 static void take_held(Batcher *batcher, Transfer *transfer)
 {
     transfer->held = true;
+    transfer_meters_accept(batcher->meters);
     if (transfer->request.deadline_ms > 0)
         transfer->give_up_at_ms =
             loop_now_ms(batcher->loop) + (uint64_t)transfer->request.deadline_ms;
@@ -204,6 +205,7 @@ static void take_record(Batcher *batcher, Transfer *transfer)
         take_held(batcher, transfer);
         return;
     }
+    transfer_meters_record(batcher->meters, transfer);
     flight_tell_recorded(transfer);
     batcher_land(batcher, transfer);
     if (pending)

@@ -121,6 +121,8 @@ void http_reply(HttpRequest *request, const HttpReply *reply)
     HttpServer *server = request->server;
     request_keep_reply(request, reply);
     request->replied = true;
+    if (server->options.replied != NULL)
+        server->options.replied(server->options.context, request, reply->status);
     if (!request->suspended)
         return; /* answered from inside the handler: on_access goes on */
     TAILQ_REMOVE(&server->held, request, link);
@@ -277,6 +279,7 @@ static enum MHD_Result begin_request(HttpRequest *request, const char *method, c
     HttpServer *server = request->server;
     Error error;
     request->begun = true;
+    request->since_us = base_now_us();
     request->method = method;
     bool sound = read_head(request, version, &error);
     name_request(request);
@@ -339,6 +342,7 @@ static void hand_over(HttpRequest *request)
 {
     HttpServer *server = request->server;
     request->handed = true;
+    request->since_us = base_now_us();
     server->counts.pending++;
     peer_unlist(server, request->peer);
     if (is_too_large(request))

@@ -53,6 +53,8 @@ typedef struct HttpOptions
     /* Renders the answer to a request that the server itself refuses; must call http_reply before
      * it returns. */
     void (*reject)(void *context, HttpRequest *request, const Error *error);
+    /* Called with every answer, from http_reply. NULL: nobody wants to know. */
+    void (*replied)(void *context, const HttpRequest *request, int status);
     void *context;
 } HttpOptions;
 
@@ -89,6 +91,11 @@ const char *http_body(const HttpRequest *request, size_t *ret_length);
 void http_body_release(HttpRequest *request);
 const char *http_request_id(const HttpRequest *request);
 Arena *http_arena(HttpRequest *request); /* lives until the answer is written */
+/* Since it was complete, or, if it never was, since its head was. */
+uint64_t http_age_us(const HttpRequest *request);
+/* A note of the handler's, for `replied`. NULL until it is set. */
+void http_set_tag(HttpRequest *request, const void *tag);
+const void *http_tag(const HttpRequest *request);
 
 typedef struct HttpHeader
 {

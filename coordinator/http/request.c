@@ -166,3 +166,18 @@ size_t request_print_head(const HttpRequest *request, char *ret_text, size_t siz
     memcpy(ret_text + length, "\r\n", sizeof "\r\n");
     return (size_t)length + 2;
 }
+
+uint64_t http_age_us(const HttpRequest *request)
+{
+    return base_now_us() - request->since_us;
+}
+
+void http_set_tag(HttpRequest *request, const void *tag)
+{
+    request->tag = tag;
+}
+
+const void *http_tag(const HttpRequest *request)
+{
+    return request->tag;
+}

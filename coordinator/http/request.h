@@ -51,9 +51,11 @@ struct HttpRequest
     size_t body_length;
     size_t body_size;
     size_t body_max;
-    size_t arrived; /* bytes of the body, kept or dropped */
-    bool begun;     /* the head has been looked at */
-    bool handed;    /* over to the handler */
+    size_t arrived;    /* bytes of the body, kept or dropped */
+    uint64_t since_us; /* complete, or until then its head */
+    const void *tag;   /* the handler's */
+    bool begun;        /* the head has been looked at */
+    bool handed;       /* over to the handler */
     bool suspended;
     bool replied;
     bool close;       /* the connection, after the answer */

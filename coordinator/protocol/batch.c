@@ -253,6 +253,7 @@ void batch_start(Batch *batch)
     ASSERT(batch->judged != NULL); /* as in every batch that ever took a transfer */
     for (size_t i = 0; i < batch->count; i++)
         index_transfer(batch, batch->transfers[i], &batch->judged[i]);
+    batch_meters_start(protocol_meters(batch->protocol), batch);
     stage_enter(batch, STAGE_ACQUIRE);
     stage_drive(batch);
 }

@@ -135,9 +135,10 @@ struct Side
     SideCompose compose;
     SideRead read;
     uint64_t sent_at_ms;
-    bool own_session; /* the exchange needs the session that holds the transaction */
-    bool lose_answer; /* a failpoint asked for it */
-    bool locked;      /* its accounts are: a transaction is open */
+    uint64_t sent_at_us; /* the same, for measuring only */
+    bool own_session;    /* the exchange needs the session that holds the transaction */
+    bool lose_answer;    /* a failpoint asked for it */
+    bool locked;         /* its accounts are: a transaction is open */
     AnswerClass outcome;
     char sqlstate[6];
     char text[160];

@@ -28,6 +28,7 @@ struct Protocol
     Setbacks *setbacks;
     RecoveryCounts counts;
     Finisher *finisher;
+    BatchMeters *meters;
 };
 
 /* The phase: drives whatever became ready in this turn, and what that makes ready. */
@@ -54,6 +55,7 @@ Protocol *protocol_new(Loop *loop, Directory *directory, const ProtocolOptions *
     protocol->options.instance = protocol->instance;
     protocol->params = pg_params_new(BATCH_PARAMETER_BYTES);
     protocol->finisher = finisher_new(protocol);
+    protocol->meters = batch_meters_new(options->metrics);
     protocol->two_phase = map_new();
     protocol->setbacks = setbacks_new();
     TAILQ_INIT(&protocol->ready);
@@ -76,6 +78,7 @@ void protocol_free(Protocol *protocol)
     map_free(protocol->two_phase);
     setbacks_free(protocol->setbacks);
     finisher_free(protocol->finisher);
+    batch_meters_free(protocol->meters);
     pg_params_free(protocol->params);
     free(protocol);
 }
@@ -103,6 +106,11 @@ Directory *protocol_directory(const Protocol *protocol)
 const ProtocolOptions *protocol_options(const Protocol *protocol)
 {
     return &protocol->options;
+}
+
+BatchMeters *protocol_meters(Protocol *protocol)
+{
+    return protocol->meters;
 }
 
 PgParams *protocol_params(Protocol *protocol)
@@ -227,6 +235,7 @@ void protocol_return_batch(Batch *batch)
 {
     Protocol *protocol = batch->protocol;
     ASSERT(batch->pending == 0 && batch->reported);
+    batch_meters_end(protocol->meters, batch);
     if (batch->kind == BATCH_TWO_PHASE)
         map_remove(protocol->two_phase, batch->id);
     if (batch->is_recovered)

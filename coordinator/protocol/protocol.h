@@ -7,12 +7,14 @@
 #define GIRO_PROTOCOL_H
 
 #include "protocol/batch.h"
+#include "protocol/batch_meters.h"
 #include "protocol/gid.h"
 #include "protocol/recovery.h"
 
 typedef struct ProtocolOptions
 {
     const char *instance; /* this coordinator's name, part of every GID: [a-z0-9-] */
+    Metrics *metrics;
     size_t batches_max;
     uint64_t stage_deadline_ms;
     uint64_t session_wait_ms; /* how long a batch waits for a session before it gives up */
@@ -56,6 +58,7 @@ const RecoveryCounts *protocol_recovery_counts(const Protocol *protocol);
 Loop *protocol_loop(const Protocol *protocol);
 Directory *protocol_directory(const Protocol *protocol);
 const ProtocolOptions *protocol_options(const Protocol *protocol);
+BatchMeters *protocol_meters(Protocol *protocol);
 /* A scratch buffer for the parameters of one message. */
 PgParams *protocol_params(Protocol *protocol);
 

@@ -176,6 +176,7 @@ static void answered(void *context, const PgAnswer *answers, size_t count,
     Side *side = context;
     uint64_t ms = 0;
     (void)transaction;
+    batch_meters_answer(protocol_meters(side->batch->protocol), side);
     if (count > 0 && answers[count - 1].kind == PG_LOST)
         suspect_if_late(side);
     side->read(side, answers, count);
@@ -196,6 +197,7 @@ static void transmit(Side *side)
     uint64_t ms = 0;
     const ProtocolOptions *options = protocol_options(side->batch->protocol);
     side->sent_at_ms = loop_now_ms(protocol_loop(side->batch->protocol));
+    side->sent_at_us = base_now_us();
     session_begin(side->session);
     side->compose(side);
     session_send(side->session, options->stage_deadline_ms, answered, side);
@@ -218,6 +220,7 @@ static void transmit(Side *side)
 static void granted_to_hold(ShardWaiter *waiter, Session *session)
 {
     Side *side = container_of(waiter, Side, waiter);
+    batch_meters_answer(protocol_meters(side->batch->protocol), side);
     side->session = session;
     if (session == NULL)
     {
@@ -233,6 +236,7 @@ static void granted_to_hold(ShardWaiter *waiter, Session *session)
 void side_acquire(Side *side)
 {
     expect(side);
+    side->sent_at_us = base_now_us();
     side->waiter.granted = granted_to_hold;
     shard_acquire(side->shard, &side->waiter, SESSION_TRAFFIC,
                   protocol_options(side->batch->protocol)->session_wait_ms);

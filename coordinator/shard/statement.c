@@ -77,6 +77,12 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                               "select * from giro.steps_home($1::uuid)"},
     [STATEMENT_STEPS_REMOTE] = {"steps_remote", STATEMENT_IS_READ,
                                 "select * from giro.steps_remote($1::uuid, $2::uuid)"},
+    [STATEMENT_PREPARED_LIST] = {"prepared_list", STATEMENT_IS_READ,
+                                 "select * from giro.prepared_list($1::int)"},
+    [STATEMENT_VERDICTS_BY_ID] = {"verdicts_by_id", STATEMENT_IS_READ,
+                                  "select * from giro.verdicts_by_id($1::uuid[])"},
+    [STATEMENT_SHARD_STATE] = {"shard_state", STATEMENT_IS_READ,
+                               "select * from giro.shard_state($1::int)"},
     [STATEMENT_ACCOUNT_CREATE] = {"account_create", STATEMENT_IS_CALL,
                                   "select * from giro.account_create($1::int, $2::bigint,"
                                   " $3::text, $4::bytea, $5::text, $6::bigint, $7::boolean,"

@@ -85,6 +85,8 @@ class Operation:
             return [f"content type '{kind}' is not described"]
         if answer.method == "HEAD":
             return ["HEAD has a body"] if answer.body else []
+        if kind == "text/plain":
+            return self.description.faults(content[kind]["schema"], answer.body.decode())
         try:
             value = json.loads(answer.body.decode())
         except ValueError as error:

@@ -17,11 +17,13 @@ import http.client
 import json
 import os
 import random
+import re
 import signal
 import sys
 import time
 import uuid
 
+import exposition
 import mutations
 from description import Description
 from mutations import ANY, REFUSED, TAKEN
@@ -329,13 +331,55 @@ def without_shards(world, examples, directory):
     time.sleep(1)
     for operation in world.operations.values():
         request = examples.request(operation)
-        needs_shards = operation.path.startswith(("/v1/transfers", "/v1/accounts", "/readyz"))
+        needs_shards = operation.path.startswith(
+            ("/v1/transfers", "/v1/accounts", "/v1/prepared", "/readyz"))
         expected = 503 if needs_shards else examples.statuses().get(operation.name, 200)
         if operation.name == "createTransfers":
             expected = 200  # its items say 503
         request.headers["Prefer"] = "wait=1"
         world.check(operation, "without shards", request, expected)
     examples.check("ready", 503, path="/readyz?verbose")
+    examples.check("listPrepared", 200, path="/v1/prepared?partial")
+
+
+def prepared(world, examples):
+    """A leg that stays prepared for a while, as the list shows it."""
+    arm = "/v1/failpoints/2pc.decide.home.before"
+    examples.check("armFailpoint", 200, {"action": "pause", "ms": 2000}, path=arm)
+    key = world.fresh()
+    examples.pay(503, key, "wait=0", mode="2pc")
+    for _ in range(100):
+        answer = examples.check("listPrepared", 200)
+        if answer.value()["items"]:
+            break
+    listed = [item["class"] for item in answer.value()["items"]]
+    world.note("a leg that is listed", "GET /v1/prepared",
+               [] if listed == ["in-flight"] else [f"the classes are {listed}"])
+    examples.pay(ANY, key, "wait=20", mode="2pc")
+    examples.expect_state("posted")
+
+
+def documented_metrics():
+    """The names in the section of docs/operating.md that explains them."""
+    path = os.path.join(os.path.dirname(__file__), "../../docs/operating.md")
+    with open(path, encoding="utf-8") as file:
+        section = file.read().split("\n## Metrics\n")[1].split("\n## ")[0]
+    return set(re.findall(r"\bgiro_[a-z_]+", section))
+
+
+def try_metrics(world, examples, when):
+    """All that has happened until now is there, in the form that Prometheus reads."""
+    answer = examples.check("metrics", 200)
+    text = answer.body.decode()
+    faults = exposition.judge(text)
+    for operation in world.operations.values():
+        series = f'giro_http_request_duration_seconds_count{{operation="{operation.name}"}} '
+        if series not in text:
+            faults.append(f"{operation.name} is not counted")
+    shown = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
+    faults += [f"{name} is shown or documented, and not both"
+               for name in shown ^ documented_metrics()]
+    world.note(f"metrics {when}", "GET /metrics", faults)
 
 
 def main():
@@ -344,11 +388,14 @@ def main():
     world = World(sys.argv[1], seed)
     examples = Examples(world)
     known_outcomes(world, examples)
+    prepared(world, examples)
+    try_metrics(world, examples, "after some traffic")
     for operation in world.operations.values():
         try_operation(world, examples, operation)
     for path in world.description.document["paths"]:
         try_other_methods(world, path)
     without_shards(world, examples, sys.argv[2])
+    try_metrics(world, examples, "without shards")
     described = {(operation.name, status) for operation in world.operations.values()
                  for status in operation.what["responses"]}
     unseen = sorted(" ".join(pair) for pair in described - world.seen

@@ -196,7 +196,7 @@ static void the_description_and_the_routes_agree(void **state)
         paths++;
     }
     json_free(description);
-    assert_int_equal(paths, 15);
+    assert_int_equal(paths, 17);
 }
 
 static void failpoints_are_armed_and_cleared(void **state)
@@ -233,7 +233,8 @@ static void only_loopback_is_served_without_tokens(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(hosts); i++)
     {
         Error error;
-        ApiOptions options = {.loop = world->loop, .address = {hosts[i], 0}};
+        ApiOptions options = {
+            .loop = world->loop, .metrics = world->metrics, .address = {hosts[i], 0}};
         assert_null(api_new(&options, &error));
         assert_int_equal(error.code, ERROR_CONFIG);
     }

@@ -32,6 +32,7 @@ enum
 typedef struct World
 {
     Loop *loop;
+    Metrics *metrics;
     Api *api;
     FakeCalls *calls;
     TransferOutcome outcome;
@@ -39,10 +40,12 @@ typedef struct World
     char answer[ANSWER_MAX];
     int status;
     const char *body;
-    Json *json; /* NULL if the body is empty */
+    Json *json; /* NULL if the body is empty or plain text */
 } World;
 
 int set_up(void **state);
+/* The shards are sampled for metrics. */
+int set_up_with(void **state, uint64_t sample_period_ms);
 int tear_down(void **state);
 
 /* Sends one request and takes the answer apart. `headers` are whole lines. */

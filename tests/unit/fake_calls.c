@@ -13,7 +13,8 @@ enum
 typedef struct Waiting
 {
     Call call;
-    const FakeReply *reply;
+    const FakeReply *reply; /* NULL: own */
+    FakeReply own;
     bool routed;
     Location location;
 } Waiting;
@@ -28,11 +29,12 @@ static struct
 
 static void answer(const Waiting *waiting)
 {
-    ErrorCode code = waiting->reply->code;
+    const FakeReply *reply = waiting->reply != NULL ? waiting->reply : &waiting->own;
+    ErrorCode code = reply->code;
     CallResult result = {
         .code = code,
         .detail = code == ERROR_NONE ? "" : "a reason",
-        .rows = code == ERROR_NONE ? waiting->reply->rows : NULL,
+        .rows = code == ERROR_NONE ? reply->rows : NULL,
         .location = waiting->routed ? &waiting->location : NULL,
     };
     waiting->call.done(waiting->call.context, &result);
@@ -119,5 +121,9 @@ void call_account(Caller *caller, const char *account_id, const Call *call)
 void call_shard(Caller *caller, Shard *shard, const Call *call)
 {
     (void)caller;
-    (void)add_call(call, &fake.calls.by_shard[shard_ordinal(shard) - 1]);
+    size_t place = (size_t)shard_ordinal(shard) - 1;
+    if (fake.calls.reply == NULL)
+        (void)add_call(call, &fake.calls.by_shard[place]);
+    else
+        add_call(call, NULL)->own = fake.calls.reply(place, call->statement);
 }

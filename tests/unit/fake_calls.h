@@ -30,6 +30,8 @@ typedef struct FakeCalls
     char last_account[ACCOUNT_ID_MAX + 1];
     /* Called with every call, before it is answered; may change the replies. NULL: nothing. */
     void (*asked)(struct FakeCalls *calls, Statement statement);
+    /* What the shard at this place answers to call_shard, by statement. NULL: by_shard says it. */
+    FakeReply (*reply)(size_t place, Statement statement);
 } FakeCalls;
 
 /* Around every test, with the shards: no rows for any call. */

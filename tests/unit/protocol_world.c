@@ -6,11 +6,13 @@ int set_up(void **state)
     static World world;
     route_library_init();
     world.loop = loop_new();
+    world.metrics = metrics_new();
     fake_sessions_start(world.loop);
     world.a = fake_shard("s1", 1, 'a');
     world.b = fake_shard("s2", 2, 'b');
     BatcherOptions options = {
         .instance = "me",
+        .metrics = world.metrics,
         .transfers_max = 6,
         .batches_max = 8,
         .batch_transfers = 4,
@@ -37,6 +39,7 @@ int tear_down(void **state)
     batcher_free(world->batcher);
     assert_int_equal(fake_sessions_out(), 0);
     fake_sessions_stop();
+    metrics_free(world->metrics);
     loop_free(world->loop);
     return 0;
 }

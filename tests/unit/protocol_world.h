@@ -36,6 +36,7 @@ typedef struct Client
 typedef struct World
 {
     Loop *loop;
+    Metrics *metrics;
     Shard *a; /* ordinal 1: accounts a… */
     Shard *b; /* ordinal 2: accounts b… */
     Batcher *batcher;

@@ -47,6 +47,8 @@ values ('lock', test.lock_call(array['alice'])),
        ('reconcile_claim', $$select giro.reconcile_claim('girod-1', 1, null)$$),
        ('reconcile_end', $$select giro.reconcile_end('girod-1', true, false)$$),
        ('fold_clearing', 'select giro.fold_clearing(1, 1)'),
+       ('verdicts_by_id', $$select giro.verdicts_by_id(test.ids(1))$$),
+       ('shard_state', 'select giro.shard_state(1)'),
        ('setup_shard', $$select giro.setup_shard('demo', 'shard-1', 1)$$),
        ('setup_partitions', $$select giro.setup_partitions('{}', '{}', '{}', '{}', '{}', '{}')$$),
        ('require_read_committed', 'select giro.require_read_committed()');
@@ -63,12 +65,16 @@ select is_empty(
       where p.pronamespace = 'giro'::regnamespace
         and p.proname not in (select name from calls)
         and p.proname not in ('account_answer', 'be_present', 'books', 'coordinator_is_present',
-                              'coordinators_present', 'end_session',
-                              'end_stopped_sessions', 'fence_class',
-                              'force_durability', 'grant_coordinator',
-                              'identity', 'legs_in_doubt', 'patience',
-                              'patience_is_over', 'prepared_exists',
-                              'presence_class', 'reconcile_prepared', 'session')$$,
+                              'coordinators_present',
+                              'end_session',
+                              'end_stopped_sessions',
+                              'fence_class', 'force_durability',
+                              'grant_coordinator', 'identity',
+                              'legs_in_doubt', 'patience',
+                              'patience_is_over',
+                              'prepared_exists', 'prepared_list',
+                              'presence_class',
+                              'reconcile_prepared', 'session')$$,
     'every other function needs no snapshot of its own');
 select is_empty($$select from giro.batches where batch = test.id(1)
                   union all select from giro.transfers$$, 'nothing was applied');
