@@ -11,6 +11,8 @@ values ('lock', test.lock_call(array['alice'])),
        ('record', test.record_call(1, 1, '2pc', 'alice', 'x', 1)),
        ('finish', $$select giro.finish('{}')$$),
        ('verdict', $$select giro.verdict(test.id(1), '2pc', 'shard-1', 'shard-2', 'girod-1')$$),
+       ('fence_off', $$select giro.fence_off(7, 'x')$$),
+       ('readmit', $$select giro.readmit(1)$$),
        ('leg_exists', $$select giro.leg_exists(test.id(1))$$),
        ('missing_leg', $$select giro.missing_leg(test.id(1), 'x')$$),
        ('stuck_leg', $$select giro.stuck_leg(test.id(1), 'x')$$),
@@ -65,16 +67,15 @@ select is_empty(
       where p.pronamespace = 'giro'::regnamespace
         and p.proname not in (select name from calls)
         and p.proname not in ('account_answer', 'be_present', 'books', 'coordinator_is_present',
-                              'coordinators_present',
-                              'end_session',
-                              'end_stopped_sessions',
+                              'coordinators_present', 'end_session', 'end_stopped_sessions',
                               'fence_class', 'force_durability',
                               'grant_coordinator', 'identity',
-                              'legs_in_doubt', 'patience',
-                              'patience_is_over',
+                              'legs_in_doubt', 'missing_marks',
+                              'patience', 'patience_is_over',
                               'prepared_exists', 'prepared_list',
                               'presence_class',
-                              'reconcile_prepared', 'session')$$,
+                              'reconcile_prepared',
+                              'require_unfenced', 'session')$$,
     'every other function needs no snapshot of its own');
 select is_empty($$select from giro.batches where batch = test.id(1)
                   union all select from giro.transfers$$, 'nothing was applied');
