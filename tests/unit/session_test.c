@@ -354,9 +354,9 @@ static void asks_for_all_marks_that_are_known(void **state)
     open_session();
     assert_true(pool.opened);
     const PgParams *params = fake_params(pool.server, statement_row(STATEMENT_SESSION)->sql);
-    assert_int_equal(fake_array_count(params, 3), 2);
-    assert_memory_equal(fake_array_bytes(params, 3, 0, &length), marks[0], MARK_LENGTH);
-    assert_memory_equal(fake_array_bytes(params, 3, 1, &length), marks[1], MARK_LENGTH);
+    assert_int_equal(fake_array_count(params, 4), 2);
+    assert_memory_equal(fake_array_bytes(params, 4, 0, &length), marks[0], MARK_LENGTH);
+    assert_memory_equal(fake_array_bytes(params, 4, 1, &length), marks[1], MARK_LENGTH);
 }
 
 static void assert_fenced_off(const char *why)
