@@ -117,9 +117,59 @@ test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh integration $(OUT)/logs/integration \
 	  $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 
+# ---- chaos: two coordinators and three shards under everything at once ------------------------------
+
+# How long the nemesis is at work, and what it does; without a seed one is drawn, and printed.
+CHAOS_SECONDS ?= 60
+CHAOS_SEED ?=
+export CHAOS_SECONDS CHAOS_SEED
+
+CHAOS := $(patsubst %.c,$(OUT)/%.o,$(filter-out %_test.c,$(wildcard tests/chaos/*.c)))
+CHAOS_PROGRAMS := $(OUT)/tests/chaos/checker_test $(OUT)/tests/chaos/chaos_test
+$(CHAOS): CPPFLAGS += -Itests/integration -Itests/chaos
+DEPENDENCIES += $(CHAOS:.o=.d)
+
+$(OUT)/tests/chaos/%_test: tests/chaos/%_test.c $(CHAOS) $(HARNESS) $(OUT)/libgiro.a
+	@mkdir -p $(@D)
+	@echo "  TEST  $<"
+	@$(CC) $(CPPFLAGS) -Itests/integration -Itests/chaos $(CFLAGS) -Wno-missing-prototypes -o $@ $< \
+	  $(CHAOS) $(HARNESS) $(OUT)/libgiro.a $(LDLIBS) -lcmocka -lcurl -lpthread
+
+.PHONY: chaos test-chaos
+chaos: $(OUT)/girod $(CHAOS_PROGRAMS) ## everything at once (CHAOS_SECONDS, CHAOS_SEED), and what it took
+	@$(OUT)/tests/chaos/checker_test
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod $(OUT)/tests/chaos/chaos_test
+
+test-chaos: $(OUT)/girod $(CHAOS_PROGRAMS)
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod GIRO_TEST_JOBS=1 tests/run.sh chaos $(OUT)/logs/chaos $(CHAOS_PROGRAMS)
+
 .PHONY: test-contract
 test-contract: $(OUT)/girod ## all that girod answers, held against its OpenAPI description
 	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh contract $(OUT)/logs/contract tests/contract/run.sh
+
+# ---- the bench: options are variables, see docs/performance.md --------------------------------------
+
+BENCH_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/bench/*.c))
+$(BENCH_OBJECTS): CPPFLAGS += -Itests/integration -Itests/bench
+DEPENDENCIES += $(BENCH_OBJECTS:.o=.d)
+
+$(OUT)/tests/bench/bench: $(BENCH_OBJECTS) $(HARNESS) $(OUT)/libgiro.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS) -lcmocka -lcurl -lpthread -lm
+
+.PHONY: bench bench-check
+bench: $(OUT)/girod $(OUT)/tests/bench/bench ## measure, compare, print a table, write bench.json (20 minutes; BENCH_FILTER=2pc.c256 for less)
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod BENCH_FILTER='$(value BENCH_FILTER)' $(OUT)/tests/bench/bench
+
+bench-check: ## hold bench.json against the targets
+	@python3 tests/bench/check.py $(or $(BENCH_JSON),bench.json)
+
+.PHONY: test-model model
+test-model: $(OUT)/girod ## models of the protocols, explored by spin in small bounds; known mistakes are found
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh model $(OUT)/logs/model tests/model/run.sh
+
+model: $(OUT)/girod ## the same in larger bounds: minutes, up to 8 GB
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/model/run.sh --all
 
 # ---- all of it ---------------------------------------------------------------------------------------
 
@@ -127,9 +177,10 @@ test-contract: $(OUT)/girod ## all that girod answers, held against its OpenAPI 
 SANITIZED := transfers_test saga_test faults_test batch_test
 
 .PHONY: test asan asan-short
-test: packages ## everything: unit, sql, integration, contract; unit and the heart of integration again under ASan and UBSan
+test: packages ## everything: unit, sql, model, integration, contract; unit and the heart of integration again under ASan and UBSan
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@$(MAKE) --no-print-directory test-unit test-sql test-integration test-contract
+	@$(MAKE) --no-print-directory test-unit test-sql test-model test-integration test-contract
+	@$(MAKE) --no-print-directory test-chaos
 	@$(MAKE) --no-print-directory asan-short
 
 asan-short:

@@ -1,7 +1,8 @@
 /*
  * girod: wires the parts and runs the loop. Reading order: README.md in this folder.
  *
- * Exit codes: 0 done, 1 failed, 2 the command line is wrong.
+ * Exit codes: 0 done, 1 failed, 2 the command line is wrong; of reconcile also 8 incomplete and 9
+ * broken.
  */
 #include "api/api.h"
 #include "base/log.h"
@@ -11,9 +12,14 @@
 #include "cluster/init.h"
 #include "protocol/failpoint.h"
 #include "protocol/stage.h"
+#include "reconcile/folder.h"
+#include "reconcile/once.h"
+#include "reconcile/reconciler.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 enum
 {
@@ -31,6 +37,8 @@ enum
     TRANSFERS_MAX = 16384,
     BATCHES_MAX = 256,
     CONNECTIONS_MAX = 4096,
+    EXIT_INCOMPLETE = 8,
+    EXIT_BROKEN = 9,
 };
 
 /* A serving coordinator. */
@@ -40,8 +48,10 @@ typedef struct Service
     Metrics *metrics;
     Directory *directory;
     Batcher *batcher;
+    Reconciler *reconciler;
+    Folder *folder;
     Api *api;
-    int drains_left; /* the API and the batcher */
+    int drains_left; /* the four above */
     LoopTimer *drain_limit;
 } Service;
 
@@ -71,15 +81,17 @@ static void on_signal(void *context, int number)
         return;
     }
     log_info("signal %d: draining", number);
-    service->drains_left = 2;
+    service->drains_left = 4;
     loop_timer_start(service->drain_limit, DRAIN_MS);
     api_drain(service->api, drained, service);
     batcher_drain(service->batcher, drained, service);
+    reconciler_drain(service->reconciler, drained, service);
+    folder_stop(service->folder, drained, service);
 }
 
-static void start_parts(Service *service, const Options *options, const Config *config)
+static DirectoryOptions directory_options(const Options *options, const Config *config)
 {
-    DirectoryOptions directory = {
+    return (DirectoryOptions){
         .dsn = config->directory.dsn,
         .session =
             {
@@ -92,6 +104,11 @@ static void start_parts(Service *service, const Options *options, const Config *
             },
         .poll_ms = DIRECTORY_POLL_MS,
     };
+}
+
+static void start_parts(Service *service, const Options *options, const Config *config)
+{
+    DirectoryOptions directory = directory_options(options, config);
     BatcherOptions batcher = {
         .instance = options->instance,
         .metrics = service->metrics,
@@ -104,6 +121,14 @@ static void start_parts(Service *service, const Options *options, const Config *
     };
     service->directory = directory_new(service->loop, &directory);
     service->batcher = batcher_new(service->loop, service->directory, &batcher);
+    ReconcilerOptions reconciler = {
+        .loop = service->loop,
+        .directory = service->directory,
+        .instance = options->instance,
+        .every_ms = (uint64_t)options->reconcile_every_s * 1000,
+    };
+    service->reconciler = reconciler_new(&reconciler);
+    service->folder = folder_new(service->loop, service->directory);
 }
 
 static bool start_api(Service *service, const Options *options, Error *error)
@@ -113,6 +138,7 @@ static bool start_api(Service *service, const Options *options, Error *error)
         .metrics = service->metrics,
         .directory = service->directory,
         .batcher = service->batcher,
+        .reconciler = service->reconciler,
         .address = {.host = options->host, .port = options->port},
         .connections_max = CONNECTIONS_MAX,
         .arrive_timeout_ms = ARRIVE_TIMEOUT_MS,
@@ -143,6 +169,8 @@ static bool serve(const Options *options, const Config *config, Error *error)
         return true; /* stopped in the middle: the system takes the memory back */
     loop_timer_free(service.drain_limit);
     api_free(service.api);
+    folder_free(service.folder);
+    reconciler_free(service.reconciler);
     batcher_free(service.batcher);
     directory_free(service.directory);
     metrics_free(service.metrics);
@@ -159,7 +187,58 @@ static bool init(const Options *options, const Config *config, Error *error)
     return done;
 }
 
-static bool run(const Options *options, Error *error)
+static void print_json(const Report *report)
+{
+    JsonWriter *writer = json_writer_new(REPORT_DOCUMENT_MAX);
+    json_begin_object(writer, NULL);
+    report_write_json(report, writer, false);
+    json_end_object(writer);
+    char *text = json_writer_take(writer, NULL);
+    ASSERT(text != NULL);
+    puts(text);
+    free(text);
+}
+
+/* Its own exit codes; 0 with false: there is no report. */
+static bool reconcile(const Options *options, const Config *config, int *ret_status, Error *error)
+{
+    DirectoryOptions directory = directory_options(options, config);
+    OnceOptions once = {
+        .directory = &directory,
+        .instance = options->instance,
+        .full = options->full,
+        .patience_ms = (uint64_t)options->patience_s * 1000,
+        .progress = isatty(STDERR_FILENO) ? stderr : NULL,
+    };
+    Report *report = reconcile_once(&once, error);
+    if (report == NULL)
+        return false;
+    if (options->json)
+        print_json(report);
+    else
+        report_print(report, stdout);
+    if (report_verdict(report) == VERDICT_BROKEN)
+        *ret_status = EXIT_BROKEN;
+    else if (!report_is_complete(report))
+        *ret_status = EXIT_INCOMPLETE;
+    report_free(report);
+    return true;
+}
+
+static bool run_command(const Options *options, const Config *config, int *ret_status, Error *error)
+{
+    switch (options->command)
+    {
+    case COMMAND_INIT:
+        return init(options, config, error);
+    case COMMAND_RECONCILE:
+        return reconcile(options, config, ret_status, error);
+    default:
+        return serve(options, config, error);
+    }
+}
+
+static bool run(const Options *options, int *ret_status, Error *error)
 {
     switch (options->command)
     {
@@ -174,13 +253,13 @@ static bool run(const Options *options, Error *error)
         return true;
     case COMMAND_SERVE:
     case COMMAND_INIT:
+    case COMMAND_RECONCILE:
         break;
     }
     Config *config = config_read(options->config, error);
     if (config == NULL)
         return false;
-    bool done = options->command == COMMAND_INIT ? init(options, config, error)
-                                                 : serve(options, config, error);
+    bool done = run_command(options, config, ret_status, error);
     config_free(config);
     return done;
 }
@@ -197,10 +276,13 @@ int main(int argc, char **argv)
         return 2;
     }
     log_set_level(options.log_level);
-    if (!run(&options, &error))
+    if (options.command == COMMAND_RECONCILE && options.log_level > LOG_WARN)
+        log_set_level(LOG_WARN); /* what it says is the report */
+    int status = 0;
+    if (!run(&options, &status, &error))
     {
         fprintf(stderr, "girod: %s\n", error.text);
         return 1;
     }
-    return 0;
+    return status;
 }

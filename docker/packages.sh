@@ -15,6 +15,7 @@ packages=(
     libcmocka-dev libcurl4-openssl-dev
     postgresql-15 postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl
     python3 python3-jsonschema
+    spin
     curl jq procps
 )
 if [[ ${1:-} == --lint ]]; then

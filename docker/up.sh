@@ -8,10 +8,12 @@
 #   GIRO_COORDINATORS   how many coordinators                                        (1)
 #   GIRO_PROXY_OFFSET   for tests: coordinators reach shards at the shard's port + this (0)
 #   GIRO_BIN, GIRO_GIROD_FLAGS   the program, and more flags for `girod serve`
+#   GIRO_POSTGRES_SETTINGS       more lines for the postgresql.conf of new databases
 #
 # Safe to repeat: what runs is left alone, what is missing is started, data is found again. Returns
 # when every coordinator is ready. Variables that are not set keep what the cluster was made with.
-# With --databases only Postgres servers are started.
+# With --databases only Postgres servers are started. With --only NAME (shard-2, girod-1) only that
+# is started, of a cluster that exists; a coordinator is not waited for then.
 set -euo pipefail
 # shellcheck source=docker/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -136,6 +138,7 @@ log_lock_waits = on
 log_line_prefix = '%m %p '
 log_timezone = 'UTC'
 timezone = 'UTC'
+${GIRO_POSTGRES_SETTINGS:-}
 CONF
 }
 
@@ -320,11 +323,24 @@ start_coordinators() {
     done
 }
 
+start_only() { # name
+    case $1 in
+        girod-*) start_coordinator "${1#girod-}" ;;
+        *) (start_database_cluster "$1") || exit 1 ;;
+    esac
+    write_env
+}
+
 choose_user
 choose_directory
 load_settings
 check_settings
 make_directories
+if [[ ${1:-} == --only ]]; then
+    make_secrets
+    start_only "$2"
+    exit 0
+fi
 check_ports
 make_secrets
 settings_text | replace_file "$GIRO_DIR/settings" 644

@@ -42,7 +42,7 @@ one_home 'sodium\.h' 'coordinator/shard/route.c'
 one_home 'uthash\.h' 'coordinator/base/map.c'
 
 # Dependencies point one way: a layer includes itself and the layers before it.
-layers=(base json loop pg shard protocol batcher http api cluster cli)
+layers=(base json loop pg shard protocol batcher reconcile http api cluster cli)
 for i in "${!layers[@]}"; do
     for upper in "${layers[@]:i+1}"; do
         while read -r line; do finding "layers: $line"; done \

@@ -49,6 +49,10 @@ static const ApiRoute routes[] = {
 
     {"GET", "/v1/prepared", "listPrepared", prepared_get, {"limit", "partial"}, NULL},
 
+    {"POST", "/v1/reconciliations", "createReconciliation", reconciliations_create, {0}, NULL},
+    {"GET", "/v1/reconciliations", "listReconciliations", reconciliations_list, {0}, NULL},
+    {"GET", "/v1/reconciliations/{}", "getReconciliation", reconciliations_get, {0}, NULL},
+
     {"GET", "/v1/failpoints/{}", "getFailpoint", failpoints_get, {0}, failpoint_is_enabled},
     {"PUT", "/v1/failpoints/{}", "armFailpoint", failpoints_put, {0}, failpoint_is_enabled},
     {"DELETE", "/v1/failpoints/{}", "clearFailpoint", failpoints_delete, {0}, failpoint_is_enabled},

@@ -3,7 +3,7 @@
  *
  *   problem    every error as application/problem+json, from the one table in base/error.h
  *   fields     what a body, a header or a query may say; pure
- *   accounts, transfers, health, failpoints   the handlers
+ *   accounts, transfers, reconciliations, health, failpoints   the handlers
  *   openapi.json   what is built, exactly; served from inside the binary
  */
 #ifndef GIRO_API_H
@@ -12,6 +12,7 @@
 #include "batcher/batcher.h"
 #include "http/listen.h"
 #include "loop/loop.h"
+#include "reconcile/reconciler.h"
 #include "shard/directory.h"
 
 typedef struct Api Api;
@@ -21,6 +22,7 @@ typedef struct ApiOptions
     Loop *loop;
     Directory *directory;
     Batcher *batcher;
+    Reconciler *reconciler;
     Metrics *metrics;
     ListenAddress address; /* without tokens: loopback only */
     unsigned connections_max;

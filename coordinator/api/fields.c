@@ -390,6 +390,18 @@ bool fields_failpoint(const Json *body, FailpointBody *ret_body, Fault *fault)
     return true;
 }
 
+bool fields_reconciliation(const Json *body, bool *ret_full, Fault *fault)
+{
+    static const char *const names[] = {"full"};
+    if (!check_names(body, names, ARRAY_LENGTH(names), fault))
+        return false;
+    const Json *full = present(body, "full");
+    if (full != NULL && json_kind(full) != JSON_KIND_BOOL)
+        return fault_set(fault, ERROR_BODY_INVALID, "full", "the field must be a boolean");
+    *ret_full = full != NULL && json_as_bool(full);
+    return true;
+}
+
 /* ---- headers and query values --------------------------------------------------------------- */
 
 static const char *skip_blanks(const char *text)

@@ -74,6 +74,8 @@ typedef struct FailpointBody
     int count;
     uint64_t ms;
 } FailpointBody;
+/* The body of a reconciliation: is a full pass wanted? */
+bool fields_reconciliation(const Json *body, bool *ret_full, Fault *fault) ATTR_MUST_USE;
 bool fields_failpoint(const Json *body, FailpointBody *ret_body, Fault *fault) ATTR_MUST_USE;
 
 /* Is the Content-Type (NULL if there is none) application/json? A charset other than UTF-8 is none,

@@ -89,6 +89,10 @@ void transfers_list(Api *api, HttpRequest *request);
 void transfers_steps(Api *api, HttpRequest *request);
 void transfers_cancel(Api *api, HttpRequest *request);
 
+void reconciliations_create(Api *api, HttpRequest *request);
+void reconciliations_list(Api *api, HttpRequest *request);
+void reconciliations_get(Api *api, HttpRequest *request);
+
 void prepared_get(Api *api, HttpRequest *request);
 void metrics_get(Api *api, HttpRequest *request);
 

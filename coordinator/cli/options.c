@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum
+{
+    RECONCILE_EVERY_S_MAX = 30 * 86400,
+};
+
 typedef enum Option
 {
     OPTION_CONFIG = 256,
@@ -15,6 +20,10 @@ typedef enum Option
     OPTION_LOG_LEVEL,
     OPTION_SESSIONS,
     OPTION_BATCH,
+    OPTION_RECONCILE_EVERY,
+    OPTION_FULL,
+    OPTION_JSON,
+    OPTION_PATIENCE,
     OPTION_ENABLE_FAILPOINTS,
     OPTION_ALLOW_FSYNC_OFF,
     OPTION_PRINT_STAGES,
@@ -29,6 +38,10 @@ static const struct option table[] = {
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"sessions", required_argument, NULL, OPTION_SESSIONS},
     {"batch", required_argument, NULL, OPTION_BATCH},
+    {"reconcile-every", required_argument, NULL, OPTION_RECONCILE_EVERY},
+    {"full", no_argument, NULL, OPTION_FULL},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"patience", required_argument, NULL, OPTION_PATIENCE},
     {"enable-failpoints", no_argument, NULL, OPTION_ENABLE_FAILPOINTS},
     {"allow-fsync-off", no_argument, NULL, OPTION_ALLOW_FSYNC_OFF},
     {"print-stages", no_argument, NULL, OPTION_PRINT_STAGES},
@@ -45,6 +58,9 @@ void options_print_help(FILE *out)
           "      Creates or completes the directory and the shards of a cluster description.\n"
           "  girod serve --config FILE [options]\n"
           "      Serves the HTTP API until SIGTERM, which answers what is in flight first.\n"
+          "  girod reconcile --config FILE [--full] [--json] [--patience S]\n"
+          "      Proves the books of all shards, also under load: exit code 0 balanced or\n"
+          "      explained, 8 incomplete, 9 broken.\n"
           "  girod --print-stages | --version | --help (or -h, or help)\n"
           "\n"
           "  --config FILE         the cluster description (JSON)\n"
@@ -53,20 +69,30 @@ void options_print_help(FILE *out)
           "  --log-level LEVEL     error, warn, info or debug (info)\n"
           "  --sessions N          sessions per shard, 1-256 (16)\n"
           "  --batch N             transfers per batch, 1-1000 (512)\n"
+          "  --reconcile-every S   prove the books every S seconds, 0 = only when asked (600)\n"
+          "  --full                reconcile: from the first entry on, not only what is new\n"
+          "  --json                reconcile: print the report as JSON\n"
+          "  --patience S          reconcile: wait so long for a shard that is away, 0-3600 (30)\n"
           "  --enable-failpoints   allow tests to break things at /v1/failpoints\n"
           "  --allow-fsync-off     init: take a server that can lose what it has acknowledged\n",
           out);
 }
 
-static bool parse_number(const char *name, const char *text, long max, int *ret_number,
-                         Error *error)
+typedef struct Range
+{
+    const char *name;
+    long min;
+    long max;
+} Range;
+
+static bool parse_number(const char *text, const Range *range, int *ret_number, Error *error)
 {
     char *end;
     errno = 0;
     long number = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || number < 1 || number > max)
-        return error_set(error, ERROR_CONFIG, "--%s takes a number from 1 to %ld, not \"%s\"", name,
-                         max, text);
+    if (errno != 0 || end == text || *end != '\0' || number < range->min || number > range->max)
+        return error_set(error, ERROR_CONFIG, "--%s takes a number from %ld to %ld, not \"%s\"",
+                         range->name, range->min, range->max, text);
     *ret_number = (int)number;
     return true;
 }
@@ -85,7 +111,7 @@ static bool parse_listen(const char *text, Options *options, Error *error)
     int port = 0;
     if (colon == NULL)
         return error_set(error, ERROR_CONFIG, "--listen takes HOST:PORT, not \"%s\"", text);
-    if (!parse_number("listen", colon + 1, UINT16_MAX, &port, error))
+    if (!parse_number(colon + 1, &(Range){"listen", 1, UINT16_MAX}, &port, error))
         return false;
     bool bracketed = text[0] == '[' && colon > text && colon[-1] == ']';
     const char *host = bracketed ? text + 1 : text;
@@ -126,9 +152,20 @@ static bool take_option(int option, Options *options, Error *error)
             return true;
         return error_set(error, ERROR_CONFIG, "--log-level takes error, warn, info or debug");
     case OPTION_SESSIONS:
-        return parse_number("sessions", optarg, 256, &options->sessions, error);
+        return parse_number(optarg, &(Range){"sessions", 1, 256}, &options->sessions, error);
     case OPTION_BATCH:
-        return parse_number("batch", optarg, 1000, &options->batch, error);
+        return parse_number(optarg, &(Range){"batch", 1, 1000}, &options->batch, error);
+    case OPTION_RECONCILE_EVERY:
+        return parse_number(optarg, &(Range){"reconcile-every", 0, RECONCILE_EVERY_S_MAX},
+                            &options->reconcile_every_s, error);
+    case OPTION_FULL:
+        options->full = true;
+        return true;
+    case OPTION_JSON:
+        options->json = true;
+        return true;
+    case OPTION_PATIENCE:
+        return parse_number(optarg, &(Range){"patience", 0, 3600}, &options->patience_s, error);
     case OPTION_ENABLE_FAILPOINTS:
         options->enable_failpoints = true;
         return true;
@@ -156,6 +193,8 @@ static bool take_command(const char *word, Options *options, Error *error)
         options->command = COMMAND_SERVE;
     else if (strcmp(word, "init") == 0)
         options->command = COMMAND_INIT;
+    else if (strcmp(word, "reconcile") == 0)
+        options->command = COMMAND_RECONCILE;
     else if (strcmp(word, "help") == 0)
         options->command = COMMAND_HELP;
     else
@@ -184,6 +223,8 @@ bool options_parse(int argc, char **argv, Options *ret_options, Error *error)
         .log_level = LOG_INFO,
         .sessions = 16,
         .batch = 512,
+        .reconcile_every_s = 600,
+        .patience_s = 30,
     };
     int option;
     optind = 0; /* begins anew, whatever was parsed before */
@@ -195,7 +236,7 @@ bool options_parse(int argc, char **argv, Options *ret_options, Error *error)
     }
     bool needs_command = options.command == COMMAND_SERVE;
     if (needs_command && optind == argc)
-        return error_set(error, ERROR_CONFIG, "serve or init? See --help");
+        return error_set(error, ERROR_CONFIG, "serve, init or reconcile? See --help");
     if (needs_command && !take_command(argv[optind], &options, error))
         return false;
     if (needs_command && optind + 1 < argc)

@@ -14,6 +14,7 @@ typedef enum Command
 {
     COMMAND_SERVE,
     COMMAND_INIT,
+    COMMAND_RECONCILE,
     COMMAND_HELP,
     COMMAND_VERSION,
     COMMAND_PRINT_STAGES,
@@ -29,8 +30,12 @@ typedef struct Options
     LogLevel log_level;
     bool enable_failpoints;
     bool allow_fsync_off;
-    int sessions; /* per shard */
-    int batch;    /* transfers */
+    int sessions;          /* per shard */
+    int batch;             /* transfers */
+    int reconcile_every_s; /* 0: never by schedule */
+    bool full;             /* of reconcile: these three */
+    bool json;
+    int patience_s;
 } Options;
 
 /* Fills *ret_options; strings point into argv. False with ERROR_CONFIG. */

@@ -119,7 +119,7 @@ static void note(Running *running, ErrorCode code, const char *detail)
 
 static bool writes(const Running *running)
 {
-    return statement_row(running->call.statement)->kind != STATEMENT_IS_READ;
+    return statement_writes(running->call.statement);
 }
 
 static void tell(Running *running, const PgRows *rows)

@@ -48,10 +48,18 @@ static void connected(void *context, bool is_connected, const char *text)
         fail(session, SESSION_UNREACHABLE, text);
 }
 
+static PgParams *make_limit(uint64_t timeout_ms)
+{
+    char text[24];
+    PgParams *limit = pg_params_new(sizeof text);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)timeout_ms);
+    pg_params_text(limit, text);
+    return limit;
+}
+
 Session *session_open(const SessionOrder *order)
 {
     Session *session = base_calloc(1, sizeof *session);
-    char limit[24];
     session->loop = order->loop;
     session->shard = order->shard;
     session->options = order->options;
@@ -61,10 +69,8 @@ Session *session_open(const SessionOrder *order)
     session->state = SESSION_OPENING;
     session->opening_since_ms = loop_now_ms(session->loop);
     session->transaction = PG_TRANSACTION_UNKNOWN;
-    session->limit = pg_params_new(sizeof limit);
-    snprintf(limit, sizeof limit, "%llu",
-             (unsigned long long)session->options->statement_timeout_ms);
-    pg_params_text(session->limit, limit);
+    session->limit = make_limit(session->options->statement_timeout_ms);
+    session->long_limit = make_limit(LONG_READ_MS);
     session->pg = pg_connect(session->loop, session->options->dsn,
                              session->options->connect_deadline_ms, connected, session);
     return session;
@@ -76,6 +82,7 @@ void session_free(Session *session)
         return;
     pg_close(session->pg);
     pg_params_free(session->limit);
+    pg_params_free(session->long_limit);
     free(session);
 }
 
@@ -259,13 +266,13 @@ void session_begin(Session *session)
     pg_group_begin(session->pg);
 }
 
-static void add_limit(Session *session)
+static void add_limit(Session *session, const PgParams *limit)
 {
     if (session->limited)
         return;
     session->limited = true;
     session->hidden |= UINT64_C(1) << session->messages++;
-    pg_group_execute(session->pg, statement_row(STATEMENT_LIMIT)->name, session->limit);
+    pg_group_execute(session->pg, statement_row(STATEMENT_LIMIT)->name, limit);
 }
 
 void session_add(Session *session, Statement statement, const PgParams *params)
@@ -273,7 +280,9 @@ void session_add(Session *session, Statement statement, const PgParams *params)
     const StatementRow *row = statement_row(statement);
     ASSERT(row->kind != STATEMENT_IS_GID && row->kind != STATEMENT_IS_DIRECTORY);
     if (statement_is_limited(statement))
-        add_limit(session);
+        add_limit(session, session->limit);
+    else if (row->kind == STATEMENT_IS_LONG_READ)
+        add_limit(session, session->long_limit);
     session->messages++;
     if (statement_is_prepared(statement))
         pg_group_execute(session->pg, row->name, params);

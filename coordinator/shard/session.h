@@ -87,7 +87,8 @@ struct Session
     SessionState state;
     SessionIdentity identity;
     Pg *pg;
-    PgParams *limit; /* parameter of STATEMENT_LIMIT */
+    PgParams *limit;      /* parameter of STATEMENT_LIMIT */
+    PgParams *long_limit; /* the same, for long reads */
     PgTransaction transaction;
     bool overdue; /* its missed deadline was reported */
 

@@ -99,6 +99,38 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_ACCOUNT_LIST] = {"account_list", STATEMENT_IS_READ,
                                 "select * from giro.account_list($1::text, $2::text, $3::int)"},
 
+    [STATEMENT_BOOKS] = {"books", STATEMENT_IS_LONG_READ,
+                         "select currency, balances::text, clearing::text, difference::text,"
+                         " least(greatest(difference, -9007199254740991), 9007199254740991)::bigint"
+                         " from giro.books()"},
+    [STATEMENT_RECONCILE_PREPARED] = {"reconcile_prepared", STATEMENT_IS_LONG_READ,
+                                      "select * from giro.reconcile_prepared($1::bigint, $2::int)"},
+    [STATEMENT_RECONCILE_IDS] = {"reconcile_ids", STATEMENT_IS_LONG_READ,
+                                 "select * from giro.reconcile_ids($1::boolean, $2::uuid,"
+                                 " $3::int)"},
+    [STATEMENT_RECONCILE_ACCOUNTS] = {"reconcile_accounts", STATEMENT_IS_LONG_READ,
+                                      "select * from giro.reconcile_accounts($1::boolean,"
+                                      " $2::text, $3::bigint, $4::bigint, $5::int, $6::int)"},
+    [STATEMENT_RECONCILE_TRANSFERS] = {"reconcile_transfers", STATEMENT_IS_LONG_READ,
+                                       "select * from giro.reconcile_transfers($1::uuid[])"},
+    [STATEMENT_RECONCILE_CREDITS] = {"reconcile_credits", STATEMENT_IS_LONG_READ,
+                                     "select * from giro.reconcile_credits($1::uuid[],"
+                                     " $2::uuid[])"},
+    [STATEMENT_RECONCILE_BATCHES] = {"reconcile_batches", STATEMENT_IS_LONG_READ,
+                                     "select * from giro.reconcile_batches($1::uuid, $2::int)"},
+    [STATEMENT_RECONCILE_VERDICTS] = {"reconcile_verdicts", STATEMENT_IS_LONG_READ,
+                                      "select * from giro.reconcile_verdicts($1::uuid[])"},
+    [STATEMENT_RECONCILE_NOTE] = {"reconcile_note", STATEMENT_IS_RARE,
+                                  "select giro.reconcile_note($1::text[], $2::bigint[],"
+                                  " $3::bigint[], $4::uuid[], $5::uuid[])"},
+    [STATEMENT_RECONCILE_CLAIM] = {"reconcile_claim", STATEMENT_IS_RARE,
+                                   "select * from giro.reconcile_claim($1::text, $2::bigint,"
+                                   " $3::bigint)"},
+    [STATEMENT_RECONCILE_END] = {"reconcile_end", STATEMENT_IS_RARE,
+                                 "select giro.reconcile_end($1::text, $2::boolean, $3::boolean)"},
+    [STATEMENT_FOLD_CLEARING] = {"fold_clearing", STATEMENT_IS_RARE,
+                                 "select giro.fold_clearing($1::int, $2::int)"},
+
     [STATEMENT_BEGIN_SNAPSHOT] = {"begin_snapshot", STATEMENT_IS_DIRECTORY,
                                   "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
     [STATEMENT_READ_CLUSTER] = {"read_cluster", STATEMENT_IS_DIRECTORY,
@@ -119,12 +151,18 @@ const StatementRow *statement_row(Statement statement)
 
 bool statement_is_prepared(Statement statement)
 {
-    return statement_is_limited(statement) ||
-           statement_row(statement)->kind == STATEMENT_IS_PREPARED;
+    StatementKind kind = statement_row(statement)->kind;
+    return kind == STATEMENT_IS_CALL || kind == STATEMENT_IS_READ || kind == STATEMENT_IS_PREPARED;
 }
 
 bool statement_is_limited(Statement statement)
 {
     StatementKind kind = statement_row(statement)->kind;
-    return kind == STATEMENT_IS_CALL || kind == STATEMENT_IS_READ;
+    return kind == STATEMENT_IS_CALL || kind == STATEMENT_IS_READ || kind == STATEMENT_IS_RARE;
+}
+
+bool statement_writes(Statement statement)
+{
+    StatementKind kind = statement_row(statement)->kind;
+    return kind == STATEMENT_IS_CALL || kind == STATEMENT_IS_RARE;
 }

@@ -19,6 +19,7 @@ enum
 {
     FORMAT_VERSION = 1, /* of the tables, of shards and directory alike */
     GID_MAX = 199,      /* Postgres' limit */
+    LONG_READ_MS = 60000,
 };
 
 typedef enum Statement
@@ -69,6 +70,20 @@ typedef enum Statement
     STATEMENT_ACCOUNT_ENTRIES,
     STATEMENT_ACCOUNT_LIST,
 
+    /* reconciliation */
+    STATEMENT_BOOKS,
+    STATEMENT_RECONCILE_PREPARED,
+    STATEMENT_RECONCILE_IDS,
+    STATEMENT_RECONCILE_ACCOUNTS,
+    STATEMENT_RECONCILE_TRANSFERS,
+    STATEMENT_RECONCILE_CREDITS,
+    STATEMENT_RECONCILE_BATCHES,
+    STATEMENT_RECONCILE_VERDICTS,
+    STATEMENT_RECONCILE_NOTE,
+    STATEMENT_RECONCILE_CLAIM,
+    STATEMENT_RECONCILE_END,
+    STATEMENT_FOLD_CLEARING,
+
     /* the directory: never prepared */
     STATEMENT_BEGIN_SNAPSHOT, /* BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY */
     STATEMENT_READ_CLUSTER,
@@ -85,6 +100,8 @@ typedef enum StatementKind
     STATEMENT_IS_CALL,      /* prepared in every shard session; limited by statement_timeout */
     STATEMENT_IS_READ,      /* the same; changes nothing, so that it may be given up at any time */
     STATEMENT_IS_PREPARED,  /* prepared in every shard session; not limited */
+    STATEMENT_IS_LONG_READ, /* parsed at each call; changes nothing; limited by LONG_READ_MS */
+    STATEMENT_IS_RARE,      /* parsed at each call; limited by statement_timeout */
     STATEMENT_IS_GID,       /* sql is a prefix; a quoted gid is appended */
     STATEMENT_IS_DIRECTORY, /* sent as it is, to the directory only */
 } StatementKind;
@@ -102,5 +119,7 @@ const StatementRow *statement_row(Statement statement);
 bool statement_is_prepared(Statement statement);
 /* Does statement_timeout bound it? */
 bool statement_is_limited(Statement statement);
+/* May it change anything? Of participant functions only. */
+bool statement_writes(Statement statement);
 
 #endif

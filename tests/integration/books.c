@@ -19,9 +19,6 @@ enum
     FINDINGS_MAX = 20, /* more are only counted */
     FINDING_MAX = 256,
     PAUSE_MS = 200,
-    ID_MAX = 36,
-    STATE_MAX = 12,
-    ACCOUNT_MAX = 96,
 };
 
 typedef struct Findings
@@ -104,25 +101,6 @@ static void check_log(const Cluster *cluster, int database, Findings *findings)
 
 /* ---- transfers over all shards --------------------------------------------------------------- */
 
-/* What one shard knows of a transfer, and, added up, what all know. */
-typedef struct Legs
-{
-    char id[ID_MAX + 1];
-    char state[STATE_MAX + 1]; /* "" where it has no home */
-    char debit_account[ACCOUNT_MAX + 1];
-    char credit_account[ACCOUNT_MAX + 1];
-    int64_t amount;
-    int64_t homes;
-    int64_t debits;
-    int64_t credits;
-    int64_t refunds;
-    int64_t debited; /* sums of amounts, signed */
-    int64_t credited;
-    int64_t refunded;
-    char debited_account[ACCOUNT_MAX + 1];
-    char credited_account[ACCOUNT_MAX + 1];
-} Legs;
-
 static const char legs_query[] =
     "select coalesce(t.id, e.transfer), t.state, t.debit_account, t.credit_account,"
     " coalesce(t.amount, 0), (t.id is not null)::int, coalesce(e.debits, 0),"
@@ -145,7 +123,7 @@ static void copy_text(char *ret_text, size_t size, const SqlRows *rows, size_t r
     snprintf(ret_text, size, "%s", sql_field(rows, row, column));
 }
 
-static void read_legs(Legs *legs, const SqlRows *rows, size_t row)
+static void read_legs(BooksTransfer *legs, const SqlRows *rows, size_t row)
 {
     copy_text(legs->id, sizeof(legs->id), rows, row, 0);
     copy_text(legs->state, sizeof(legs->state), rows, row, 1);
@@ -171,7 +149,7 @@ static void take_text(char *text, size_t size, const char *more)
     }
 }
 
-static void add_legs(Legs *sum, const Legs *legs)
+static void add_legs(BooksTransfer *sum, const BooksTransfer *legs)
 {
     take_text(sum->state, sizeof(sum->state), legs->state);
     take_text(sum->debit_account, sizeof(sum->debit_account), legs->debit_account);
@@ -189,7 +167,7 @@ static void add_legs(Legs *sum, const Legs *legs)
 }
 
 /* Do the legs have the amounts and the accounts that the transfer names? */
-static bool legs_fit(const Legs *legs)
+static bool legs_fit(const BooksTransfer *legs)
 {
     return (legs->debits == 0 || (legs->debited == -legs->amount &&
                                   strcmp(legs->debited_account, legs->debit_account) == 0)) &&
@@ -198,7 +176,7 @@ static bool legs_fit(const Legs *legs)
            (legs->refunds == 0 || legs->refunded == legs->amount);
 }
 
-static bool is_whole(const Legs *legs)
+static bool is_whole(const BooksTransfer *legs)
 {
     int64_t d = legs->debits;
     int64_t c = legs->credits;
@@ -218,7 +196,7 @@ static bool is_whole(const Legs *legs)
     return strcmp(legs->state, "pending") == 0 && d == 1 && c <= 1 && r == 0;
 }
 
-static void judge(const Legs *legs, Findings *findings)
+static void judge(const BooksTransfer *legs, Findings *findings)
 {
     if (legs->homes != 1 || !is_whole(legs) || !legs_fit(legs))
     {
@@ -233,13 +211,13 @@ static void judge(const Legs *legs, Findings *findings)
 
 static int compare_legs(const void *a, const void *b)
 {
-    return strcmp(((const Legs *)a)->id, ((const Legs *)b)->id);
+    return strcmp(((const BooksTransfer *)a)->id, ((const BooksTransfer *)b)->id);
 }
 
 /* All rows of all shards, sorted by transfer. */
-static Legs *collect_legs(const Cluster *cluster, size_t *ret_count)
+static BooksTransfer *collect_legs(const Cluster *cluster, size_t *ret_count)
 {
-    Legs *all = NULL;
+    BooksTransfer *all = NULL;
     size_t count = 0;
     for (int shard = 1; shard <= cluster_shard_count(cluster); shard++)
     {
@@ -257,23 +235,36 @@ static Legs *collect_legs(const Cluster *cluster, size_t *ret_count)
     return all;
 }
 
+BooksTransfer *books_transfers(const Cluster *cluster, size_t *ret_count)
+{
+    size_t count = 0;
+    size_t left = 0;
+    BooksTransfer *all = collect_legs(cluster, &count);
+    for (size_t i = 0; i < count; left++)
+    {
+        BooksTransfer sum = all[i++];
+        while (i < count && strcmp(all[i].id, sum.id) == 0)
+        {
+            add_legs(&sum, &all[i++]);
+        }
+        all[left] = sum;
+    }
+    *ret_count = left;
+    return all;
+}
+
 /* Returns what pending transfers hold that has not arrived yet. */
 static int64_t check_transfers(const Cluster *cluster, Findings *findings)
 {
     size_t count = 0;
     int64_t in_transit = 0;
-    Legs *all = collect_legs(cluster, &count);
-    for (size_t i = 0; i < count;)
+    BooksTransfer *all = books_transfers(cluster, &count);
+    for (size_t i = 0; i < count; i++)
     {
-        Legs sum = all[i++];
-        while (i < count && strcmp(all[i].id, sum.id) == 0)
+        judge(&all[i], findings);
+        if (strcmp(all[i].state, "pending") == 0 && all[i].credits == 0)
         {
-            add_legs(&sum, &all[i++]);
-        }
-        judge(&sum, findings);
-        if (strcmp(sum.state, "pending") == 0 && sum.credits == 0)
-        {
-            in_transit += sum.amount;
+            in_transit += all[i].amount;
         }
     }
     free(all);

@@ -22,7 +22,32 @@
 enum
 {
     BOOKS_PATIENCE_MS = 15000,
+    BOOKS_ID_MAX = 36,
+    BOOKS_STATE_MAX = 12,
+    BOOKS_ACCOUNT_MAX = 96,
 };
+
+/* What all shards know of a transfer, added up. */
+typedef struct BooksTransfer
+{
+    char id[BOOKS_ID_MAX + 1];
+    char state[BOOKS_STATE_MAX + 1]; /* "" where it has no home */
+    char debit_account[BOOKS_ACCOUNT_MAX + 1];
+    char credit_account[BOOKS_ACCOUNT_MAX + 1];
+    int64_t amount; /* over all homes */
+    int64_t homes;
+    int64_t debits;
+    int64_t credits;
+    int64_t refunds;
+    int64_t debited; /* sums of amounts, signed */
+    int64_t credited;
+    int64_t refunded;
+    char debited_account[BOOKS_ACCOUNT_MAX + 1];
+    char credited_account[BOOKS_ACCOUNT_MAX + 1];
+} BooksTransfer;
+
+/* All of them, by id; on the heap. All Postgres servers must run. */
+BooksTransfer *books_transfers(const Cluster *cluster, size_t *ret_count);
 
 /* Prints what it finds and ends the test if anything is wrong. All Postgres servers must run. */
 void books_check(const Cluster *cluster);

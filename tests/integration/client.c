@@ -217,16 +217,30 @@ static size_t settle(Client *client, const ClientLoop *loop)
     return settled;
 }
 
+static ClientPace next_pace(const ClientLoop *loop, size_t sent)
+{
+    if (sent == loop->total)
+    {
+        return CLIENT_ENDS;
+    }
+    return loop->pace == NULL ? CLIENT_GOES : loop->pace(loop->context);
+}
+
 void client_run_loop(Client *client, const ClientLoop *loop)
 {
     size_t sent = 0;
     size_t settled = 0;
+    ClientPace pace = CLIENT_GOES;
     ASSERT(loop->clients <= CLIENT_PARALLEL_MAX);
-    while (settled < loop->total)
+    for (;;)
     {
-        while (sent < loop->total && sent - settled < loop->clients)
+        while (sent - settled < loop->clients && (pace = next_pace(loop, sent)) == CLIENT_GOES)
         {
             send_next(client, loop, sent++);
+        }
+        if (settled == sent && pace == CLIENT_ENDS)
+        {
+            return;
         }
         int running = 0;
         curl_multi_perform(client->multi, &running);
@@ -234,7 +248,7 @@ void client_run_loop(Client *client, const ClientLoop *loop)
         settled += now;
         if (now == 0)
         {
-            curl_multi_poll(client->multi, NULL, 0, 1000, NULL);
+            curl_multi_poll(client->multi, NULL, 0, pace == CLIENT_WAITS ? 5 : 1000, NULL);
         }
     }
 }

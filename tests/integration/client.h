@@ -59,8 +59,15 @@ void responses_done(Response *responses, size_t count);
 /* Makes request number `index` of all; its texts must live until done is called with that index. */
 typedef void (*ClientMake)(void *context, size_t index, Request *ret_request);
 typedef void (*ClientDone)(void *context, size_t index, const Response *response);
+/* May the next request go? */
+typedef enum ClientPace
+{
+    CLIENT_GOES,
+    CLIENT_WAITS, /* ask again in a few milliseconds */
+    CLIENT_ENDS,  /* there are no more requests */
+} ClientPace;
 /* `clients` clients send `total` requests between them, each its next one as soon as its last one
- * is answered. */
+ * is answered and `pace`, if there is one, says so. */
 typedef struct ClientLoop
 {
     size_t clients;
@@ -68,6 +75,7 @@ typedef struct ClientLoop
     ClientMake make;
     ClientDone done;
     void *context;
+    ClientPace (*pace)(void *context); /* may be NULL */
 } ClientLoop;
 void client_run_loop(Client *client, const ClientLoop *loop);
 

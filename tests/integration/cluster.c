@@ -33,6 +33,7 @@ enum
     VARIABLE_MAX = 512,
     ENV_MAX = 65536,
     OUTPUT_MAX = 65536,
+    PARTS_MAX = CLUSTER_SHARDS_MAX + CLUSTER_COORDINATORS_MAX + 1,
 };
 
 struct Cluster
@@ -47,6 +48,7 @@ struct Cluster
     char *env; /* of $GIRO_DIR/env, lines turned into NUL-terminated strings */
     size_t env_length;
     Proxy *proxies[CLUSTER_SHARDS_MAX];
+    pid_t begun[PARTS_MAX]; /* scripts that start a part and have not been waited for; 0: none */
 };
 
 ATTR_NORETURN
@@ -147,18 +149,21 @@ ATTR_NORETURN
 static void guard(const Cluster *cluster, int end)
 {
     char byte;
+    ssize_t got;
+    bool keeps = getenv("GIRO_TEST_KEEP") != NULL;
     /* Nothing else may be held open here, above all not another cluster's pipe. */
     setsid();
     dup2(end, 3);
     close_range(4, ~0U, 0);
-    while (read(3, &byte, 1) < 0 && errno == EINTR)
+    while ((got = read(3, &byte, 1)) != 0)
     {
+        keeps = keeps || got > 0;
     }
     int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     const char *down[] = {"bash", "docker/down.sh", NULL};
     const char *discard[] = {"rm", "-rf", cluster->directory, NULL};
     await_end(start(cluster, down, nothing));
-    if (getenv("GIRO_TEST_KEEP") == NULL)
+    if (!keeps)
     {
         await_end(start(cluster, discard, nothing));
     }
@@ -240,6 +245,10 @@ static void set_variables(Cluster *cluster)
     set_variable(cluster, "GIRO_PROXY_OFFSET=%d", options->proxied ? PORT_PROXIES : 0);
     set_variable(cluster, "GIRO_GIROD_FLAGS=%s", options->girod_flags);
     set_variable(cluster, "GIRO_CLUSTER=demo");
+    if (options->postgres_settings != NULL)
+    {
+        set_variable(cluster, "GIRO_POSTGRES_SETTINGS=%s", options->postgres_settings);
+    }
 }
 
 static void start_proxies(Cluster *cluster)
@@ -348,6 +357,11 @@ void cluster_free(Cluster *cluster)
 
 /* ---- where things are ----------------------------------------------------------------------- */
 
+void cluster_keep(const Cluster *cluster)
+{
+    check(write(cluster->guardian_pipe, "k", 1) == 1, "the guardian has ended");
+}
+
 int cluster_shard_count(const Cluster *cluster)
 {
     return cluster->options.shards;
@@ -431,6 +445,26 @@ const char *cluster_postgres_log(const Cluster *cluster, int database)
     return database_env(cluster, database, "LOG");
 }
 
+const char *cluster_postgres_data(const Cluster *cluster, int database)
+{
+    return database_env(cluster, database, "PGDATA");
+}
+
+/* Read from its file, which is newer than the env that was read when the whole cluster came up. */
+int cluster_girod_pid(const Cluster *cluster, int coordinator)
+{
+    char path[128];
+    char line[32] = "";
+    snprintf(path, sizeof(path), "%s/girod-%d.pid", cluster->directory, coordinator);
+    FILE *file = fopen(path, "re");
+    check(file != NULL, "%s is missing", path);
+    char *read = fgets(line, sizeof(line), file);
+    fclose(file);
+    int pid = read == NULL ? 0 : atoi(line);
+    check(pid > 1, "girod %d has no pid", coordinator);
+    return pid;
+}
+
 Proxy *cluster_proxy(const Cluster *cluster, int shard)
 {
     check(cluster->options.proxied, "the cluster has no proxies");
@@ -439,28 +473,21 @@ Proxy *cluster_proxy(const Cluster *cluster, int shard)
 
 /* ---- breaking things ------------------------------------------------------------------------ */
 
-static pid_t girod_pid(const Cluster *cluster, int coordinator)
-{
-    int pid = atoi(coordinator_env(cluster, "PID", coordinator));
-    check(pid > 1, "girod %d has no pid", coordinator);
-    return pid;
-}
-
 void cluster_signal_girod(const Cluster *cluster, int coordinator, int signal_number)
 {
-    pid_t pid = girod_pid(cluster, coordinator);
+    pid_t pid = cluster_girod_pid(cluster, coordinator);
     kill(pid, signal_number);
     check(signal_number != SIGKILL || process_await_end(pid, 10000), "girod survives SIGKILL");
 }
 
 bool cluster_await_girod_end(const Cluster *cluster, int coordinator, int timeout_ms)
 {
-    return process_await_end(girod_pid(cluster, coordinator), timeout_ms);
+    return process_await_end(cluster_girod_pid(cluster, coordinator), timeout_ms);
 }
 
 void cluster_signal_postgres(const Cluster *cluster, int database, int signal_number)
 {
-    const char *data = database_env(cluster, database, "PGDATA");
+    const char *data = cluster_postgres_data(cluster, database);
     int tries = 0;
     int found = processes_signal_in(data, signal_number);
     check(found > 0, "no Postgres runs in %s", data);
@@ -481,4 +508,76 @@ void cluster_up(Cluster *cluster)
 void cluster_start_postgres(const Cluster *cluster)
 {
     check(run_up((Cluster *)cluster, "--databases"), "Postgres does not come up");
+}
+
+/* Parts are numbered: databases, then coordinators. */
+static int girod_part(int coordinator)
+{
+    return CLUSTER_SHARDS_MAX + coordinator;
+}
+
+static void await_begun(Cluster *cluster, int part)
+{
+    if (cluster->begun[part] != 0)
+    {
+        int status = await_end(cluster->begun[part]);
+        cluster->begun[part] = 0;
+        check(status == 0, "a start ends with status %d, see %s/begun.log", status,
+              cluster->directory);
+    }
+}
+
+static void begin(Cluster *cluster, int part, const char *name)
+{
+    char path[128];
+    const char *words[] = {"bash", "docker/up.sh", "--only", name, NULL};
+    await_begun(cluster, part);
+    snprintf(path, sizeof(path), "%s/begun.log", cluster->directory);
+    int output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    cluster->begun[part] = start(cluster, words, output);
+    close(output);
+}
+
+void cluster_begin_postgres(Cluster *cluster, int database)
+{
+    char name[32] = "directory";
+    if (database > 0)
+    {
+        snprintf(name, sizeof(name), "shard-%d", database);
+    }
+    begin(cluster, database, name);
+}
+
+void cluster_begin_girod(Cluster *cluster, int coordinator)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "girod-%d", coordinator);
+    begin(cluster, girod_part(coordinator), name);
+}
+
+void cluster_await_postgres_begun(Cluster *cluster, int database)
+{
+    await_begun(cluster, database);
+}
+
+void cluster_await_girod_begun(Cluster *cluster, int coordinator)
+{
+    await_begun(cluster, girod_part(coordinator));
+}
+
+bool cluster_await_girod_ready(const Cluster *cluster, int coordinator, int timeout_ms)
+{
+    char command[256];
+    snprintf(command, sizeof(command),
+             "[[ $(curl -s -o /dev/null -m 2 -w '%%{http_code}' %s/readyz) == 200 ]]",
+             cluster_url(cluster, coordinator));
+    for (int waited = 0; cluster_shell(cluster, command, NULL, 0) != 0; waited += 50)
+    {
+        if (waited >= timeout_ms)
+        {
+            return false;
+        }
+        processes_pause_ms(50);
+    }
+    return true;
 }

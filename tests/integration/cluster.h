@@ -26,10 +26,11 @@ typedef struct Cluster Cluster;
 
 typedef struct ClusterOptions
 {
-    int shards;              /* 0 = 3 */
-    int coordinators;        /* 0 = 1 */
-    bool proxied;            /* a proxy stands between the coordinators and each shard */
-    const char *girod_flags; /* NULL = "--enable-failpoints"; more flags for `girod serve` */
+    int shards;                    /* 0 = 3 */
+    int coordinators;              /* 0 = 1 */
+    bool proxied;                  /* a proxy stands between the coordinators and each shard */
+    const char *girod_flags;       /* NULL = "--enable-failpoints"; more flags for `girod serve` */
+    const char *postgres_settings; /* NULL for none; more lines of postgresql.conf */
 } ClusterOptions;
 
 /* Prints what went wrong and exits the program if the cluster does not come up: without one no test
@@ -37,6 +38,9 @@ typedef struct ClusterOptions
 Cluster *cluster_new(const ClusterOptions *options);
 /* Stops all and removes the directory. Accepts NULL. */
 void cluster_free(Cluster *cluster);
+/* From now on the directory stays, for a look at logs and data, when the cluster has been stopped.
+ */
+void cluster_keep(const Cluster *cluster);
 
 int cluster_shard_count(const Cluster *cluster);
 int cluster_coordinator_count(const Cluster *cluster);
@@ -49,6 +53,8 @@ const char *cluster_dsn(const Cluster *cluster, int database);       /* the owne
 const char *cluster_coord_dsn(const Cluster *cluster, int database); /* the coordinators' */
 const char *cluster_postgres_log(const Cluster *cluster, int database);
 const char *cluster_girod_log(const Cluster *cluster, int coordinator);
+const char *cluster_postgres_data(const Cluster *cluster, int database);
+int cluster_girod_pid(const Cluster *cluster, int coordinator);
 Proxy *cluster_proxy(const Cluster *cluster, int shard); /* options.proxied only */
 
 /* ---- breaking things ------------------------------------------------------------------------ */
@@ -63,6 +69,15 @@ bool cluster_await_girod_end(const Cluster *cluster, int coordinator, int timeou
 void cluster_up(Cluster *cluster);
 /* Starts the Postgres servers that are missing, and leaves the coordinators as they are. */
 void cluster_start_postgres(const Cluster *cluster);
+/* Starts one part alone and waits for nothing. What is lent from `cluster_env` stays valid. */
+void cluster_begin_postgres(Cluster *cluster, int database);
+void cluster_begin_girod(Cluster *cluster, int coordinator);
+/* Waits for what was begun, if it was: Postgres accepts connections then, girod's process is there.
+ * Before it the part must not be killed again. */
+void cluster_await_postgres_begun(Cluster *cluster, int database);
+void cluster_await_girod_begun(Cluster *cluster, int coordinator);
+/* Waits, at most timeout_ms, until the coordinator says that it is ready. */
+bool cluster_await_girod_ready(const Cluster *cluster, int coordinator, int timeout_ms);
 
 /* ---- for tests of the set-up itself --------------------------------------------------------- */
 

@@ -5,11 +5,10 @@
  */
 #include "fixture.h"
 #include "processes.h"
+#include "snapshots.h"
 #include "sql.h"
 #include "stream.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,90 +40,20 @@ static int start(void **state)
     return 0;
 }
 
-/* ---- snapshots ------------------------------------------------------------------------------- */
-
-/* The looks at one shard. cmocka's checks belong to the thread of the test: this one only counts.
- */
-typedef struct Watch
-{
-    pthread_t thread;
-    const char *dsn;
-    atomic_bool ended;
-    int snapshots;
-    int with_transit; /* in which money had left this shard in a saga and was not there yet */
-    int unbalanced;
-    int failed;
-    char trouble[6];
-} Watch;
-
-/* Asks for rows of the books; the tag tells how many there are. */
-static bool look(Watch *watch, SqlSession *session, const char *query, char ret_tag[40])
-{
-    char sqlstate[6];
-    sql_session_run(session, query, NULL, sqlstate, ret_tag);
-    if (sqlstate[0] == '\0')
-        return true;
-    watch->failed++;
-    memcpy(watch->trouble, sqlstate, sizeof watch->trouble);
-    return false;
-}
-
-static void take_snapshot(Watch *watch, SqlSession *session)
-{
-    char tag[40];
-    char books[40];
-    char pending[40];
-    if (look(watch, session, "begin isolation level repeatable read read only", tag) &&
-        look(watch, session, "select from giro.books() where balances + clearing <> 0", books) &&
-        look(watch, session, "select from giro.transfers where state = 'pending'", pending))
-    {
-        watch->snapshots++;
-        watch->unbalanced += strcmp(books, "SELECT 0") != 0;
-        watch->with_transit += strcmp(pending, "SELECT 0") != 0;
-    }
-    look(watch, session, "rollback", tag);
-}
-
-static void *watch_books(void *context)
-{
-    Watch *watch = context;
-    SqlSession *session = sql_session_new(watch->dsn);
-    while (session != NULL && !atomic_load(&watch->ended))
-        take_snapshot(watch, session);
-    sql_session_free(session);
-    return NULL;
-}
-
-static void start_watching(Watch *watches)
-{
-    for (int i = 0; i < SHARDS; i++)
-    {
-        watches[i] = (Watch){.dsn = cluster_dsn(cluster, i + 1)};
-        assert_int_equal(pthread_create(&watches[i].thread, NULL, watch_books, &watches[i]), 0);
-    }
-}
-
-static void stop_watching(Watch *watches)
-{
-    for (int i = 0; i < SHARDS; i++)
-        atomic_store(&watches[i].ended, true);
-    for (int i = 0; i < SHARDS; i++)
-        assert_int_equal(pthread_join(watches[i].thread, NULL), 0);
-}
-
-static void check_watches(const Watch *watches)
+static void check_snapshots(const SnapshotCounts *counts)
 {
     int with_transit = 0;
     for (int i = 0; i < SHARDS; i++)
     {
-        const Watch *watch = &watches[i];
+        const SnapshotCounts *seen = &counts[i];
         print_message("shard-%d: %d snapshots, %d with money in transit, %d out of balance\n",
-                      i + 1, watch->snapshots, watch->with_transit, watch->unbalanced);
-        check(watch->failed == 0, "shard-%d: %d looks failed: %s", i + 1, watch->failed,
-              watch->trouble);
-        assert_int_equal(watch->unbalanced, 0);
-        assert_true(watch->snapshots > SNAPSHOTS_MIN);
-        with_transit += watch->with_transit;
+                      i + 1, seen->taken, seen->with_transit, seen->unbalanced);
+        check(seen->failed + seen->lost == 0, "shard-%d: %d looks failed: %s", i + 1,
+              seen->failed + seen->lost, seen->trouble);
+        assert_int_equal(seen->unbalanced, 0);
+        assert_int_equal(seen->below_floor, 0);
+        assert_true(seen->taken > SNAPSHOTS_MIN);
+        with_transit += seen->with_transit;
     }
     assert_true(with_transit > 0);
 }
@@ -184,14 +113,14 @@ static int64_t await_no_pending(void)
 static void books_balance_in_every_snapshot_of_a_mixed_load(void **state)
 {
     Stream stream = {.name = "mixed", .clients = CLIENTS, .total = TRANSFERS, .pick = mixture};
-    Watch watches[SHARDS];
+    SnapshotCounts seen[SHARDS];
     (void)state;
-    start_watching(watches);
+    Snapshots *snapshots = snapshots_start(cluster, 0);
     stream_run(client, &stream);
     int64_t pending = await_no_pending();
-    stop_watching(watches);
+    snapshots_stop(snapshots, seen);
     stream_done(&stream);
-    check_watches(watches);
+    check_snapshots(seen);
     assert_int_equal(pending, 0);
     assert_int_equal(stream.lost, 0);
     assert_true(stream.posted > TRANSFERS / 2);

@@ -64,19 +64,36 @@ static bool works_in(const char *pid, const char *directory)
     return strcmp(target, directory) == 0;
 }
 
-int processes_signal_in(const char *directory, int signal_number)
+void processes_visit_in(const char *directory, ProcessVisitor visit, void *context)
 {
     DIR *processes = opendir("/proc");
-    int found = 0;
     for (struct dirent *entry; (entry = readdir(processes)) != NULL;)
     {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid > 1 && works_in(entry->d_name, directory) && process_is_alive(pid))
         {
-            kill(pid, signal_number);
-            found++;
+            visit(context, pid);
         }
     }
     closedir(processes);
-    return found;
+}
+
+typedef struct Signalling
+{
+    int signal_number;
+    int found;
+} Signalling;
+
+static void signal_one(void *context, pid_t pid)
+{
+    Signalling *signalling = context;
+    kill(pid, signalling->signal_number);
+    signalling->found++;
+}
+
+int processes_signal_in(const char *directory, int signal_number)
+{
+    Signalling signalling = {.signal_number = signal_number};
+    processes_visit_in(directory, signal_one, &signalling);
+    return signalling.found;
 }

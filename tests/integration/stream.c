@@ -60,7 +60,11 @@ static void make(void *context, size_t place, Request *ret_request)
 
 static void run(Client *client, Sending *sending, ClientDone done)
 {
-    ClientLoop loop = {sending->stream->clients, sending->count, make, done, sending};
+    ClientLoop loop = {.clients = sending->stream->clients,
+                       .total = sending->count,
+                       .make = make,
+                       .done = done,
+                       .context = sending};
     client_run_loop(client, &loop);
 }
 

@@ -66,6 +66,14 @@ static void beyond_the_bound_a_request_is_told_at_once(void **state)
     assert_int_equal(clients[6].code, ERROR_OVERLOADED);
 }
 
+static int count_words(const char *words)
+{
+    int count = 0;
+    for (const char *at = fake_conversation(); (at = strstr(at, words)) != NULL; at++)
+        count++;
+    return count;
+}
+
 /* The lane a -> b is at work on a1 and b1 when three come for b -> a: of these only the one that
  * meets neither goes at once. */
 static void batches_that_would_meet_on_an_account_go_one_after_the_other(void **state)
@@ -87,18 +95,7 @@ static void batches_that_would_meet_on_an_account_go_one_after_the_other(void **
     await(world, &clients[2]);
     for (int i = 0; i < 4; i++)
         check_posted(&clients[i], MODE_2PC);
-    size_t batches = 0;
-    for (const char *at = fake_conversation(); (at = strstr(at, "record")) != NULL; at++)
-        batches++;
-    assert_int_equal(batches, 3);
-}
-
-static int count_words(const char *words)
-{
-    int count = 0;
-    for (const char *at = fake_conversation(); (at = strstr(at, words)) != NULL; at++)
-        count++;
-    return count;
+    assert_int_equal(count_words("record"), 3);
 }
 
 static void a_shard_that_has_no_room_is_tried_again_after_a_rest(void **state)

@@ -65,7 +65,8 @@ CREATE TABLE giro.clearing (
     peer text NOT NULL,
     CONSTRAINT clearing_amount_is_not_zero CHECK ((amount <> (0)::numeric)),
     CONSTRAINT clearing_step_is_known CHECK ((step = ANY (ARRAY['debit'::text, 'credit'::text, 'refund'::text, 'move'::text, 'fold'::text])))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='50000');
 
 CREATE TABLE giro.coordinators (
     instance text NOT NULL COLLATE pg_catalog."C",
@@ -126,6 +127,27 @@ CREATE TABLE giro.receipts (
     CONSTRAINT receipts_outcome_is_known CHECK ((outcome = ANY (ARRAY['applied'::text, 'refused'::text, 'cancelled'::text]))),
     CONSTRAINT receipts_refused_ones_say_why CHECK (((outcome = 'refused'::text) = (refusal IS NOT NULL)))
 );
+
+CREATE TABLE giro.reconciled (
+    account text NOT NULL COLLATE pg_catalog."C",
+    seq bigint NOT NULL,
+    balance bigint NOT NULL
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05');
+
+CREATE TABLE giro.reconciliation (
+    singleton boolean DEFAULT true NOT NULL,
+    holder text,
+    held_until timestamp with time zone,
+    finished_at timestamp with time zone,
+    full_finished_at timestamp with time zone,
+    CONSTRAINT reconciliation_singleton_is_true CHECK (singleton)
+);
+
+CREATE TABLE giro.reconciliation_carried (
+    transfer uuid NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
 CREATE TABLE giro.shard (
     singleton boolean DEFAULT true NOT NULL,
@@ -210,6 +232,15 @@ ALTER TABLE ONLY giro.partitions
 
 ALTER TABLE ONLY giro.receipts
     ADD CONSTRAINT receipts_key PRIMARY KEY (transfer);
+
+ALTER TABLE ONLY giro.reconciled
+    ADD CONSTRAINT reconciled_key PRIMARY KEY (account);
+
+ALTER TABLE ONLY giro.reconciliation_carried
+    ADD CONSTRAINT reconciliation_carried_key PRIMARY KEY (transfer);
+
+ALTER TABLE ONLY giro.reconciliation
+    ADD CONSTRAINT reconciliation_has_one_row PRIMARY KEY (singleton);
 
 ALTER TABLE ONLY giro.shard
     ADD CONSTRAINT shard_has_one_row PRIMARY KEY (singleton);

@@ -117,7 +117,12 @@ values
                                                     'b', -1, now()$$)),
     ('clearing_key', 'insert into giro.clearing select * from giro.clearing'),
     ('clearing_step_is_known', $$update giro.clearing set step = 'fee'$$),
-    ('clearing_amount_is_not_zero', 'update giro.clearing set amount = 0');
+    ('clearing_amount_is_not_zero', 'update giro.clearing set amount = 0'),
+    ('reconciled_key', $$insert into giro.reconciled values ('a', 1, 1), ('a', 2, 1)$$),
+    ('reconciliation_carried_key',
+     'insert into giro.reconciliation_carried values (test.id(1)), (test.id(1))'),
+    ('reconciliation_has_one_row', 'insert into giro.reconciliation default values'),
+    ('reconciliation_singleton_is_true', 'update giro.reconciliation set singleton = false');
 select is(test.violated(statement), violates, regexp_replace(statement, '\s+', ' ', 'g'))
 from cases;
 

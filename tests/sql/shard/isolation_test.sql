@@ -39,6 +39,16 @@ values ('lock', test.lock_call(array['alice'])),
        ('steps_remote', $$select giro.steps_remote(test.id(1), test.id(1))$$),
        ('verdicts_by_id', $$select giro.verdicts_by_id(test.ids(1))$$),
        ('shard_state', 'select giro.shard_state(1)'),
+       ('reconcile_accounts', $$select giro.reconcile_accounts(false, '', null, null, 1, 1)$$),
+       ('reconcile_ids', 'select giro.reconcile_ids(false, null, 1)'),
+       ('reconcile_transfers', $$select giro.reconcile_transfers('{}')$$),
+       ('reconcile_credits', $$select giro.reconcile_credits('{}', '{}')$$),
+       ('reconcile_batches', 'select giro.reconcile_batches(null, 1)'),
+       ('reconcile_verdicts', $$select giro.reconcile_verdicts('{}')$$),
+       ('reconcile_note', $$select giro.reconcile_note('{}', '{}', '{}', '{}', '{}')$$),
+       ('reconcile_claim', $$select giro.reconcile_claim('girod-1', 1, null)$$),
+       ('reconcile_end', $$select giro.reconcile_end('girod-1', true, false)$$),
+       ('fold_clearing', 'select giro.fold_clearing(1, 1)'),
        ('setup_shard', $$select giro.setup_shard('demo', 'shard-1', 1)$$),
        ('setup_partitions', $$select giro.setup_partitions('{}', '{}', '{}', '{}', '{}', '{}')$$),
        ('require_read_committed', 'select giro.require_read_committed()');
@@ -54,12 +64,13 @@ select is_empty(
     $$select p.proname from pg_proc p
       where p.pronamespace = 'giro'::regnamespace
         and p.proname not in (select name from calls)
-        and p.proname not in ('account_answer', 'be_present', 'books',
-                              'coordinator_is_present', 'coordinators_present', 'end_session', 'end_stopped_sessions',
-                              'fence_class',
-                              'force_durability', 'grant_coordinator', 'identity', 'legs_in_doubt',
-                              'patience', 'patience_is_over', 'prepared_exists', 'prepared_list',
-                              'presence_class', 'session')$$,
+        and p.proname not in ('account_answer', 'be_present', 'books', 'coordinator_is_present',
+                              'coordinators_present', 'end_session',
+                              'end_stopped_sessions', 'fence_class',
+                              'force_durability', 'grant_coordinator',
+                              'identity', 'legs_in_doubt', 'patience',
+                              'patience_is_over', 'prepared_exists', 'prepared_list',
+                              'presence_class', 'reconcile_prepared', 'session')$$,
     'every other function needs no snapshot of its own');
 select is_empty($$select from giro.batches where batch = test.id(1)
                   union all select from giro.transfers$$, 'nothing was applied');

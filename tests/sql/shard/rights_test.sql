@@ -8,13 +8,16 @@ select test.same(
       order by p.proname collate "C"$$,
     $$select unnest(array[
         'account_create', 'account_entries', 'account_get', 'account_list', 'account_patch',
-        'apply', 'batches_in_doubt', 'be_present', 'books', 'claim', 'coordinator_is_present',
-        'coordinators_present', 'end_session', 'end_stopped_sessions', 'finish', 'give_up',
-        'identity', 'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'note_waiting',
-        'postpone', 'prepared_exists', 'prepared_list', 'receipts_by_id', 'receive', 'record',
-        'recovery', 'register_coordinator', 'session', 'settle', 'settled_leg', 'shard_state',
-        'steps_home', 'steps_remote', 'stuck_leg', 'take_over', 'tombstone', 'transfers_by_id',
-        'verdict', 'verdicts_by_id', 'wait_for'])$$,
+        'apply', 'batches_in_doubt', 'be_present', 'books', 'claim',
+        'coordinator_is_present', 'coordinators_present', 'end_session',
+        'end_stopped_sessions', 'finish', 'fold_clearing', 'give_up', 'identity',
+        'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'note_waiting', 'postpone',
+        'prepared_exists', 'prepared_list', 'receipts_by_id', 'receive', 'reconcile_accounts',
+        'reconcile_batches', 'reconcile_claim', 'reconcile_credits', 'reconcile_end',
+        'reconcile_ids', 'reconcile_note', 'reconcile_prepared', 'reconcile_transfers',
+        'reconcile_verdicts', 'record', 'recovery', 'register_coordinator', 'session',
+        'settle', 'settled_leg', 'shard_state', 'steps_home', 'steps_remote', 'stuck_leg',
+        'take_over', 'tombstone', 'transfers_by_id', 'verdict', 'verdicts_by_id', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
     $$select p.proname from pg_proc p

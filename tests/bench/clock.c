@@ -1,0 +1,43 @@
+/* See clock.h. */
+#include "clock.h"
+
+#include <sys/resource.h>
+
+double clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static double usage(int who)
+{
+    struct rusage usage;
+    getrusage(who, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+double clock_cpu(void)
+{
+    return usage(RUSAGE_SELF);
+}
+
+double clock_cpu_children(void)
+{
+    return usage(RUSAGE_CHILDREN);
+}
+
+struct timespec clock_timespec(double seconds)
+{
+    time_t whole = (time_t)seconds;
+    return (struct timespec){.tv_sec = whole, .tv_nsec = (long)((seconds - (double)whole) * 1e9)};
+}
+
+void clock_pause(double seconds)
+{
+    struct timespec pause = clock_timespec(seconds);
+    while (nanosleep(&pause, &pause) != 0)
+    {
+    }
+}
