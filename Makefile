@@ -121,6 +121,10 @@ test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 test-contract: $(OUT)/girod ## all that girod answers, held against its OpenAPI description
 	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh contract $(OUT)/logs/contract tests/contract/run.sh
 
+.PHONY: growth
+growth: $(OUT)/girod ## what a million transfers cost later, and on disk (GROWTH_TRANSFERS=1000000)
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/growth/run.sh
+
 # ---- all of it ---------------------------------------------------------------------------------------
 
 # Under the sanitizers `make test` runs the programs that reach most of girod; `make asan` runs all.
