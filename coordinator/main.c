@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cluster/config.h"
 #include "cluster/init.h"
+#include "cluster/readmit.h"
 #include "protocol/failpoint.h"
 #include "protocol/stage.h"
 #include "reconcile/folder.h"
@@ -188,6 +189,15 @@ static bool init(const Options *options, const Config *config, Error *error)
     return done;
 }
 
+static bool readmit(const Options *options, const Config *config, Error *error)
+{
+    Loop *loop = loop_new();
+    ReadmitOptions readmit_options = {options->shard, options->reason, stdout};
+    bool done = readmit_shard(loop, config, &readmit_options, error);
+    loop_free(loop);
+    return done;
+}
+
 static void print_json(const Report *report)
 {
     JsonWriter *writer = json_writer_new(REPORT_DOCUMENT_MAX);
@@ -232,6 +242,8 @@ static bool run_command(const Options *options, const Config *config, int *ret_s
     {
     case COMMAND_INIT:
         return init(options, config, error);
+    case COMMAND_READMIT:
+        return readmit(options, config, error);
     case COMMAND_RECONCILE:
         return reconcile(options, config, ret_status, error);
     default:
@@ -254,6 +266,7 @@ static bool run(const Options *options, int *ret_status, Error *error)
         return true;
     case COMMAND_SERVE:
     case COMMAND_INIT:
+    case COMMAND_READMIT:
     case COMMAND_RECONCILE:
         break;
     }

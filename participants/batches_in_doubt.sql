@@ -18,6 +18,7 @@ as $$
 #variable_conflict use_column
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     return query
         select concat_ws(':', 'giro', p_cluster, b.coordinator, b.batch, b.home, b.remote)

@@ -22,6 +22,7 @@ as $$
 #variable_conflict use_column
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     return query
         update transfers t

@@ -1,6 +1,6 @@
 -- The fence: says of each route whether this shard owns it now, and keeps it so until the end of
 -- the transaction. Answers null if all pass, else one element per route: null = passed,
--- 'partition_moving' or 'stale_route'.
+-- 'partition_moving' or 'stale_route'. GR004 while the shard is fenced off as a whole.
 --
 -- Called by:  lock, account_create, account_patch with p_claim; account_get and account_entries
 --             without (they only look).
@@ -28,6 +28,7 @@ declare
     v_held boolean[];
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     if p_claim then
         v_held := array(

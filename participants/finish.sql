@@ -16,6 +16,7 @@ declare
     v_finished int;
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     update batches
     set finished_at = clock_timestamp()

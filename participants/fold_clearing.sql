@@ -20,6 +20,7 @@ declare
     v_folded int;
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     if (select count(*) from (select from clearing c order by c.batch limit p_min) n) < p_min then
         return 0;

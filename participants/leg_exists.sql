@@ -13,6 +13,7 @@ set search_path = pg_catalog, giro, pg_temp
 as $$
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     if not exists (select from batches b where b.batch = p_batch and b.role = 'remote') then
         return false;

@@ -22,6 +22,7 @@ declare
     v_lost int;
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     update batches b
     set finished_at = clock_timestamp()

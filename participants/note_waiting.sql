@@ -16,6 +16,7 @@ declare
     v_noted bigint;
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     -- What is due was let go of some seconds after it began; it is looked at a little early.
     update transfers t

@@ -18,6 +18,7 @@ declare
     v_pending int;
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     update transfers t
     set next_attempt_at = least(clock_timestamp() + p_delay_ms * interval '1 ms',

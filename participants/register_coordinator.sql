@@ -11,6 +11,7 @@ set search_path = pg_catalog, giro, pg_temp
 as $$
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     if not exists (select from coordinators c where c.instance = p_instance) then
         insert into coordinators (instance) values (p_instance) on conflict do nothing;

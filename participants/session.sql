@@ -4,6 +4,7 @@
 -- Called by:  every new session of a coordinator, outside of a transaction, before anything else.
 --             The coordinator compares the report with what it wants and closes the session
 --             otherwise.
+-- Arguments:  p_marks: batches whose commit this shard has acknowledged; see missing_marks.
 -- Idempotent: setting twice is setting once.
 -- Locks:      none but be_present's, which waits for nobody.
 -- Safety:     the report is read back in a statement after the settings were made. A commit must
@@ -12,12 +13,13 @@
 --             the caller's rights, for only those show the start of its own backend.
 create or replace function giro.session(
     p_lock_timeout_ms int, p_statement_timeout_ms int, p_idle_timeout_ms int,
-    p_instance text default null)
+    p_instance text default null, p_marks uuid[] default '{}')
 returns table (cluster text, name text, ordinal int, epoch bigint, format_version int,
                system_identifier text, timeline text, in_recovery boolean, backend_pid int,
                backend_start timestamptz, role text, database text, read_only boolean,
                isolation text, synchronous_commit text, lock_timeout_ms int,
-               statement_timeout_ms int, idle_timeout_ms int, max_prepared_transactions int)
+               statement_timeout_ms int, idle_timeout_ms int, max_prepared_transactions int,
+               fenced text, missing_marks int)
 language plpgsql volatile security invoker
 set search_path = pg_catalog, giro, pg_temp
 as $$
@@ -53,9 +55,9 @@ begin
                (select s.setting::int from pg_settings s where s.name = 'statement_timeout'),
                (select s.setting::int from pg_settings s
                 where s.name = 'idle_in_transaction_session_timeout'),
-               current_setting('max_prepared_transactions')::int
+               current_setting('max_prepared_transactions')::int, i.fenced, i.missing_marks
         from pg_stat_get_activity(pg_backend_pid()) b
-        left join giro.identity() i on true;
+        left join giro.identity(p_marks) i on true;
 end
 $$;
 

@@ -15,6 +15,7 @@ declare
     v_noted int;
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     update transfers
     set attention = 'leg-stuck: ' || p_reason

@@ -19,6 +19,7 @@ declare
     v_taken bigint;
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     if cardinality(v_gone) = 0 then
         return 0;

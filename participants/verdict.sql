@@ -2,7 +2,8 @@
 -- stands then, 'commit' or 'abort'.
 --
 -- Called by:  a coordinator that lost the answer to PREPARE or to the decision, and recovery; on
---             the batch's home shard (GR003 on any other), in a transaction of its own.
+--             the batch's home shard (GR003 on any other), in a transaction
+--             of its own. GR004 while the shard is fenced off: that is no answer.
 -- Idempotent: every call answers the same, for ever.
 -- Locks:      the batch key: waits for an open home transaction, at most lock_timeout (55P03: ask
 --             again). No partition fence: the batch's place is part of its GID.
@@ -21,6 +22,7 @@ declare
     v_verdict text;
 begin
     perform giro.require_read_committed();
+    perform giro.require_unfenced();
 
     if not exists (select from shard s where s.name = p_home) then
         raise exception 'batch % is not at home on this shard', p_batch using errcode = 'GR003';

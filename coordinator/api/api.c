@@ -48,7 +48,6 @@ static const ApiRoute routes[] = {
     {"GET", "/v1/accounts/{}/entries", "listEntries", accounts_entries, {"limit", "cursor"}, NULL},
 
     {"GET", "/v1/prepared", "listPrepared", prepared_get, {"limit", "partial"}, NULL},
-
     {"POST", "/v1/reconciliations", "createReconciliation", reconciliations_create, {0}, NULL},
     {"GET", "/v1/reconciliations", "listReconciliations", reconciliations_list, {0}, NULL},
     {"GET", "/v1/reconciliations/{}", "getReconciliation", reconciliations_get, {0}, NULL},

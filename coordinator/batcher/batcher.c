@@ -80,8 +80,8 @@ void batcher_land_not_accepted(Batcher *batcher, Transfer *transfer, ErrorCode c
 static void fail_lane(Batcher *batcher, Lane *lane, const Shard *obstacle)
 {
     Error error;
-    /* Clients learn which shard, not where it is or what its server says. */
-    error_set(&error, ERROR_SHARD_UNAVAILABLE, "shard %s: does not answer", shard_name(obstacle));
+    error_set(&error, ERROR_SHARD_UNAVAILABLE, "shard %s: %s", shard_name(obstacle),
+              shard_excuse(obstacle));
     for (int kind = 0; kind < LANE_KIND_COUNT; kind++)
     {
         Transfer *transfer = TAILQ_FIRST(&lane->queues[kind]);

@@ -26,6 +26,7 @@ typedef enum Option
     OPTION_PATIENCE,
     OPTION_ENABLE_FAILPOINTS,
     OPTION_ALLOW_FSYNC_OFF,
+    OPTION_REASON,
     OPTION_PRINT_STAGES,
     OPTION_VERSION,
     OPTION_HELP,
@@ -44,6 +45,7 @@ static const struct option table[] = {
     {"patience", required_argument, NULL, OPTION_PATIENCE},
     {"enable-failpoints", no_argument, NULL, OPTION_ENABLE_FAILPOINTS},
     {"allow-fsync-off", no_argument, NULL, OPTION_ALLOW_FSYNC_OFF},
+    {"reason", required_argument, NULL, OPTION_REASON},
     {"print-stages", no_argument, NULL, OPTION_PRINT_STAGES},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -58,6 +60,8 @@ void options_print_help(FILE *out)
           "      Creates or completes the directory and the shards of a cluster description.\n"
           "  girod serve --config FILE [options]\n"
           "      Serves the HTTP API until SIGTERM, which answers what is in flight first.\n"
+          "  girod readmit SHARD --config FILE --reason TEXT\n"
+          "      Lets a shard that was fenced off, promoted or restored go on; see what it says.\n"
           "  girod reconcile --config FILE [--full] [--json] [--patience S]\n"
           "      Proves the books of all shards, also under load: exit code 0 balanced or\n"
           "      explained, 8 incomplete, 9 broken.\n"
@@ -74,7 +78,8 @@ void options_print_help(FILE *out)
           "  --json                reconcile: print the report as JSON\n"
           "  --patience S          reconcile: wait so long for a shard that is away, 0-3600 (30)\n"
           "  --enable-failpoints   allow tests to break things at /v1/failpoints\n"
-          "  --allow-fsync-off     init: take a server that can lose what it has acknowledged\n",
+          "  --allow-fsync-off     init: take a server that can lose what it has acknowledged\n"
+          "  --reason TEXT         readmit: why; kept in the directory\n",
           out);
 }
 
@@ -172,6 +177,9 @@ static bool take_option(int option, Options *options, Error *error)
     case OPTION_ALLOW_FSYNC_OFF:
         options->allow_fsync_off = true;
         return true;
+    case OPTION_REASON:
+        options->reason = optarg;
+        return true;
     case OPTION_PRINT_STAGES:
         options->command = COMMAND_PRINT_STAGES;
         return true;
@@ -193,6 +201,8 @@ static bool take_command(const char *word, Options *options, Error *error)
         options->command = COMMAND_SERVE;
     else if (strcmp(word, "init") == 0)
         options->command = COMMAND_INIT;
+    else if (strcmp(word, "readmit") == 0)
+        options->command = COMMAND_READMIT;
     else if (strcmp(word, "reconcile") == 0)
         options->command = COMMAND_RECONCILE;
     else if (strcmp(word, "help") == 0)
@@ -201,6 +211,21 @@ static bool take_command(const char *word, Options *options, Error *error)
         return error_set(error, ERROR_CONFIG, "\"%s\" is no command; see --help", word);
     if (options->config == NULL && options->command != COMMAND_HELP)
         return error_set(error, ERROR_CONFIG, "%s needs --config FILE", word);
+    return true;
+}
+
+/* The words behind the command: of readmit, the shard. */
+static bool take_words(char **words, int count, Options *options, Error *error)
+{
+    bool readmit = options->command == COMMAND_READMIT;
+    if (readmit && count == 0)
+        return error_set(error, ERROR_CONFIG, "readmit needs the name of a shard");
+    if (count > (readmit ? 1 : 0))
+        return error_set(error, ERROR_CONFIG, "\"%s\" is one word too many",
+                         words[readmit ? 1 : 0]);
+    if (readmit && (options->reason == NULL || options->reason[0] == '\0'))
+        return error_set(error, ERROR_CONFIG, "readmit needs --reason TEXT");
+    options->shard = readmit ? words[0] : NULL;
     return true;
 }
 
@@ -236,11 +261,11 @@ bool options_parse(int argc, char **argv, Options *ret_options, Error *error)
     }
     bool needs_command = options.command == COMMAND_SERVE;
     if (needs_command && optind == argc)
-        return error_set(error, ERROR_CONFIG, "serve, init or reconcile? See --help");
+        return error_set(error, ERROR_CONFIG, "serve, init, readmit or reconcile? See --help");
     if (needs_command && !take_command(argv[optind], &options, error))
         return false;
-    if (needs_command && optind + 1 < argc)
-        return error_set(error, ERROR_CONFIG, "\"%s\" is one word too many", argv[optind + 1]);
+    if (needs_command && !take_words(argv + optind + 1, argc - optind - 1, &options, error))
+        return false;
     invent_instance(&options);
     *ret_options = options;
     return true;

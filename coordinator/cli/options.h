@@ -14,6 +14,7 @@ typedef enum Command
 {
     COMMAND_SERVE,
     COMMAND_INIT,
+    COMMAND_READMIT,
     COMMAND_RECONCILE,
     COMMAND_HELP,
     COMMAND_VERSION,
@@ -24,7 +25,9 @@ typedef struct Options
 {
     Command command;
     const char *config;
-    char host[64]; /* numeric */
+    const char *shard;  /* readmit */
+    const char *reason; /* the same */
+    char host[64];      /* numeric */
     uint16_t port;
     char instance[NAME_MAX_LENGTH + 1]; /* random unless given */
     LogLevel log_level;

@@ -33,10 +33,12 @@ typedef struct Facts
     bool role_is_too_strong; /* superuser, the owner, or a member of it */
     bool schema_is_ours;     /* absent, or the owner's */
     bool is_set_up;          /* the schema and its first table stand */
+    char timeline[12];       /* "" in recovery */
     /* of a shard that is set up */
     char cluster[NAME_MAX_LENGTH + 1];
     char name[NAME_MAX_LENGTH + 1];
     int32_t ordinal;
+    int64_t epoch; /* 0 before it is set up */
 } Facts;
 
 /* What the database is to become. */

@@ -29,14 +29,16 @@ static const InitStatementRow rows[INIT_STATEMENT_COUNT] = {
          " not exists (select from pg_namespace where nspname = $2::text"
          "             and not pg_has_role(current_user, nspowner, 'usage')),"
          " exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace"
-         "         where n.nspname = $2::text and c.relname = $3::text)"},
+         "         where n.nspname = $2::text and c.relname = $3::text),"
+         " case when not pg_is_in_recovery()"
+         "      then left(pg_walfile_name(pg_current_wal_lsn()), 8) end"},
     [INIT_CREATE_ROLE] =
         {"create the coordinator's role",
          "select case when $2::text = '' then format('create role %I login', $1::text)"
          " else format('create role %I login password %L', $1::text, $2::text) end"},
 
     [INIT_SHARD_IDENTITY] = {"read who the shard is",
-                             "select cluster, name, ordinal from giro.shard"},
+                             "select cluster, name, ordinal, epoch from giro.shard"},
     [INIT_SHARD_MIGRATED] = {"read the migrations",
                              "select coalesce(max(number), 0) from giro.migrations"},
     [INIT_SHARD_RECORD_MIGRATION] = {"record the migration",
@@ -48,6 +50,10 @@ static const InitStatementRow rows[INIT_STATEMENT_COUNT] = {
         {"set up the partitions",
          "select giro.setup_partitions($1::int[], $2::text[], $3::text[], $4::bytea[], $5::bytea[],"
          " $6::bigint[])"},
+    [INIT_SHARD_HISTORY] = {"read the shard's history",
+                            "select s.fenced, m.batch from giro.shard s left join"
+                            " unnest(giro.missing_marks($1::uuid[])) m (batch) on true"},
+    [INIT_SHARD_READMIT] = {"take over the new epoch", "select giro.readmit($1::bigint)"},
     [INIT_SHARD_GRANT] = {"grant the coordinator's rights",
                           "select giro.grant_coordinator($1::text::name)::text"},
 
@@ -61,6 +67,19 @@ static const InitStatementRow rows[INIT_STATEMENT_COUNT] = {
     [INIT_DIRECTORY_SETUP_SHARD] = {"set up a shard",
                                     "select giro_directory.setup_shard($1::text, $2::int, "
                                     "$3::text, $4::text, $5::text)::text"},
+    [INIT_DIRECTORY_SETUP_HISTORY] = {"note a shard's history",
+                                      "select giro_directory.setup_history($1::text, $2::bigint,"
+                                      " $3::text)::text"},
+    [INIT_DIRECTORY_HISTORY] = {"read a shard's history",
+                                "select system_identifier, epoch, timeline"
+                                " from giro_directory.read_shards() where name = $1::text"},
+    [INIT_DIRECTORY_MARKS] = {"read a shard's marks",
+                              "select batch, coordinator, noted_at::text"
+                              " from giro_directory.read_marks() where shard = $1::text"},
+    [INIT_DIRECTORY_READMIT] =
+        {"readmit the shard",
+         "select giro_directory.readmit($1::text, $2::text, $3::text, $4::bigint, $5::text,"
+         " $6::text, $7::uuid[], $8::text)"},
     [INIT_DIRECTORY_SETUP_KEYSPACE] =
         {"set up a keyspace",
          "select giro_directory.setup_keyspace($1::text, $2::text, $3::text)::text"},

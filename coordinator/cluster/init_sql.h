@@ -1,7 +1,7 @@
 /*
- * The statement table of `girod init`: every SQL text that set-up sends, beside the files of
- * schema/ and participants/ themselves. All run with the owner's rights but the last three, by
- * which the coordinator's role is tried.
+ * The statement table of `girod init` and `girod readmit`: every SQL text that they send, beside
+ * the files of schema/ and participants/ themselves. All run with the owner's rights but the last
+ * three, by which the coordinator's role is tried.
  */
 #ifndef GIRO_INIT_SQL_H
 #define GIRO_INIT_SQL_H
@@ -22,11 +22,13 @@ typedef enum InitStatement
     INIT_CREATE_ROLE, /* (role, password) -> the statement that creates it */
 
     /* shard */
-    INIT_SHARD_IDENTITY,         /* () -> cluster, name, ordinal */
+    INIT_SHARD_IDENTITY,         /* () -> cluster, name, ordinal, epoch */
     INIT_SHARD_MIGRATED,         /* () -> number of the last file applied */
     INIT_SHARD_RECORD_MIGRATION, /* (number, name) */
     INIT_SHARD_SETUP,            /* (cluster, name, ordinal) */
     INIT_SHARD_SETUP_PARTITIONS, /* (partitions, keyspaces, kinds, los, his, epochs) -> added */
+    INIT_SHARD_HISTORY,          /* (marks) -> why it is fenced, a missing mark */
+    INIT_SHARD_READMIT,          /* (epoch) -> done */
     INIT_SHARD_GRANT,            /* (role) */
 
     /* directory */
@@ -34,6 +36,10 @@ typedef enum InitStatement
     INIT_DIRECTORY_RECORD_MIGRATION,
     INIT_DIRECTORY_SETUP_CLUSTER,    /* (name) */
     INIT_DIRECTORY_SETUP_SHARD,      /* (name, ordinal, dsn, tags, system identifier) */
+    INIT_DIRECTORY_SETUP_HISTORY,    /* (name, epoch, timeline) */
+    INIT_DIRECTORY_HISTORY,          /* (name) -> system identifier, epoch, timeline */
+    INIT_DIRECTORY_MARKS,            /* (name) -> batch, coordinator, noted at */
+    INIT_DIRECTORY_READMIT,          /* (name, dsn, what was found, reason) -> the new epoch */
     INIT_DIRECTORY_SETUP_KEYSPACE,   /* (prefix, kind, default mode) */
     INIT_DIRECTORY_SETUP_PARTITIONS, /* (keyspace, los, his, shards) -> made */
     INIT_DIRECTORY_GRANT,            /* (role) */

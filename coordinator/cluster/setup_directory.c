@@ -6,20 +6,39 @@
 
 #include <string.h>
 
+static bool add_shard(Target *target, const ConfigShard *shard, const Facts *facts, Error *error)
+{
+    PgParams *params = pg_params_new(SETUP_PARAMS_MAX);
+    pg_params_text(params, shard->name);
+    pg_params_int4(params, shard->ordinal);
+    pg_params_text(params, shard->database.dsn);
+    pg_params_text(params, shard->tags);
+    pg_params_text(params, facts->system_identifier);
+    bool done = target_run(target, INIT_DIRECTORY_SETUP_SHARD, params, error);
+    pg_params_free(params);
+    return done;
+}
+
+/* A shard begins with epoch 1. */
+static bool add_history(Target *target, const ConfigShard *shard, const Facts *facts, Error *error)
+{
+    PgParams *params = pg_params_new(SETUP_PARAMS_MAX);
+    pg_params_text(params, shard->name);
+    pg_params_int8(params, facts->epoch > 0 ? facts->epoch : 1);
+    pg_params_text(params, facts->timeline);
+    bool done = target_run(target, INIT_DIRECTORY_SETUP_HISTORY, params, error);
+    pg_params_free(params);
+    return done;
+}
+
 static bool add_shards(const Site *sites, const Config *config, Error *error)
 {
     for (size_t i = 0; i < config->shard_count; i++)
     {
         const ConfigShard *shard = &config->shards[i];
-        PgParams *params = pg_params_new(SETUP_PARAMS_MAX);
-        pg_params_text(params, shard->name);
-        pg_params_int4(params, shard->ordinal);
-        pg_params_text(params, shard->database.dsn);
-        pg_params_text(params, shard->tags);
-        pg_params_text(params, sites[i + 1].facts.system_identifier);
-        bool done = target_run(sites[0].owner, INIT_DIRECTORY_SETUP_SHARD, params, error);
-        pg_params_free(params);
-        if (!done)
+        const Facts *facts = &sites[i + 1].facts;
+        if (!add_shard(sites[0].owner, shard, facts, error) ||
+            !add_history(sites[0].owner, shard, facts, error))
         {
             return false;
         }

@@ -96,6 +96,7 @@ static void read_facts(void *context, const PgRows *rows)
     facts->role_is_too_strong = pg_bool(rows, 0, 11);
     facts->schema_is_ours = pg_bool(rows, 0, 12);
     facts->is_set_up = pg_bool(rows, 0, 13);
+    copy_text(facts->timeline, sizeof(facts->timeline), rows, 14);
 }
 
 static void read_identity(void *context, const PgRows *rows)
@@ -106,6 +107,7 @@ static void read_identity(void *context, const PgRows *rows)
         copy_text(facts->cluster, sizeof(facts->cluster), rows, 0);
         copy_text(facts->name, sizeof(facts->name), rows, 1);
         facts->ordinal = pg_int4(rows, 0, 2);
+        facts->epoch = pg_int8(rows, 0, 3);
     }
 }
 

@@ -62,7 +62,7 @@ bool answer_is_exhaustion(const char *sqlstate)
 bool answer_is_outage(const char *sqlstate)
 {
     return sqlstate[0] == '\0' || in_class(sqlstate, "57P") || in_class(sqlstate, "08") ||
-           in_class(sqlstate, "25006");
+           in_class(sqlstate, "25006") || in_class(sqlstate, "GR004");
 }
 
 const PgAnswer *answer_first_not_done(const PgAnswer *answers, size_t count)

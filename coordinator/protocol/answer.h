@@ -40,7 +40,8 @@ AnswerClass answer_of_ending(const PgAnswer *answer, const char *tag);
 bool answer_is_contention(const char *sqlstate);
 /* The server has used up what others will give back: prepared transactions, locks, memory. */
 bool answer_is_exhaustion(const char *sqlstate);
-/* The server went away or is going; trying again at once will not help. */
+/* The server went away or is going, takes no writes, or is fenced off; trying again at once will
+ * not help. */
 bool answer_is_outage(const char *sqlstate);
 
 /* The first of the answers that is not PG_DONE; the last one if all are. count is at least 1. */

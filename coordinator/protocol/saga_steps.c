@@ -53,8 +53,11 @@ static void credit_read(Side *side, const PgAnswer *answers, size_t count)
 {
     const PgAnswer *cause = answer_first_not_done(answers, count);
     side_record(side, answer_of_ending(&answers[count - 1], "COMMIT"), cause);
-    if (side->outcome == ANSWER_DONE)
-        side->batch->outcome = BATCH_COMMITTED;
+    if (side->outcome != ANSWER_DONE)
+        return;
+    side->batch->outcome = BATCH_COMMITTED;
+    if (side->batch->accepted > 0) /* else there is no row of the batch */
+        side_note_mark(side);
 }
 
 void credit_send(Batch *batch)

@@ -63,6 +63,8 @@ static void apply_read(Side *side, const PgAnswer *answers, size_t count)
     const PgAnswer *last = &answers[count - 1];
     side_record(side, answer_of_ending(last, "COMMIT PREPARED"), last);
     side->batch->leg_is_settled = side->outcome == ANSWER_DONE;
+    if (side->batch->leg_is_settled)
+        side_note_mark(side);
 }
 
 void apply_send(Batch *batch)
@@ -264,8 +266,10 @@ static void ask_read(Side *side, const PgAnswer *answers, size_t count)
         return;
     bool commit = strcmp(pg_text(answers[count - 2].rows, 0, 0), "commit") == 0;
     batch->outcome = commit ? BATCH_COMMITTED : BATCH_FAILED;
-    if (commit)
-        read_times(batch, answers[count - 1].rows);
+    if (!commit)
+        return;
+    side_note_mark(side);
+    read_times(batch, answers[count - 1].rows);
 }
 
 void ask_send(Batch *batch)

@@ -27,9 +27,17 @@ static void settle_expectation(Side *side)
         protocol_ready(side->batch);
 }
 
-/* Keeps the first thing that went wrong: what follows it is only its consequence. Clients see it.
- * So they learn which shard and what it said of a statement, but nothing of a connection, which
- * would tell its address; those are in the log, under the shard's name. */
+/* Clients see it. So they learn what the shard said of a statement, but nothing of a connection,
+ * which would tell its address; those are in the log, under the shard's name. */
+static const char *cause_text(const Side *side)
+{
+    if (!answer_is_outage(side->sqlstate))
+        return side->text;
+    return shard_is_usable(side->shard) ? "no connection, or it was lost"
+                                        : shard_excuse(side->shard);
+}
+
+/* Keeps the first thing that went wrong: what follows it is only its consequence. */
 static void keep_cause(Side *side)
 {
     Error *cause = &side->batch->cause;
@@ -39,8 +47,7 @@ static void keep_cause(Side *side)
                                                             : ERROR_SHARD_ERROR;
     if (cause->code != ERROR_NONE || side->outcome == ANSWER_DONE)
         return;
-    error_set(cause, code, "shard %s: %s", shard_name(side->shard),
-              outage ? "no connection, or it was lost" : side->text);
+    error_set(cause, code, "shard %s: %s", shard_name(side->shard), cause_text(side));
     memcpy(cause->sqlstate, side->sqlstate, sizeof cause->sqlstate);
 }
 
@@ -59,6 +66,12 @@ void side_record(Side *side, AnswerClass outcome, const PgAnswer *cause)
         return;
     memcpy(side->sqlstate, cause->sqlstate, sizeof side->sqlstate);
     snprintf(side->text, sizeof side->text, "%s", cause->text);
+}
+
+void side_note_mark(const Side *side)
+{
+    if (side->session != NULL)
+        session_note_mark(side->session, side->batch->id);
 }
 
 void side_record_calls(Side *side, const PgAnswer *answers, size_t count)

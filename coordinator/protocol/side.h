@@ -23,6 +23,8 @@ void side_release(Side *side);
 
 /* For read functions. */
 void side_record(Side *side, AnswerClass outcome, const PgAnswer *cause);
+/* The shard has acknowledged the commit of the batch, whose row stands there now. */
+void side_note_mark(const Side *side);
 /* Classifies the calls answers[0 … count-1] of an open transaction: the first that is not done
  * decides. */
 void side_record_calls(Side *side, const PgAnswer *answers, size_t count);

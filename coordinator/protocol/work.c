@@ -269,6 +269,7 @@ static void decide_read(Side *side, const PgAnswer *answers, size_t count)
     batch->finishing_count = 0;
     if (recorded_count(batch) > 0)
     {
+        side_note_mark(side);
         batch->created_at_us = pg_timestamp_us(answers[1].rows, 0, 0);
         batch->decided_at_us = pg_timestamp_us(answers[1].rows, 0, 1);
     }

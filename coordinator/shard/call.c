@@ -198,10 +198,12 @@ static bool is_passing(const char *sqlstate, ErrorCode *ret_code)
             return true;
         }
     }
-    /* The server stops or starts (57P0x), was too slow (57014), or serves no writes (25006). */
+    /* The server stops or starts (57P0x), was too slow (57014), serves no writes (25006), or is
+     * fenced off (GR004). */
     *ret_code = ERROR_SHARD_UNAVAILABLE;
     if (strncmp(sqlstate, "57P0", 4) == 0 || strncmp(sqlstate, "08", 2) == 0 ||
-        strcmp(sqlstate, "57014") == 0 || strcmp(sqlstate, "25006") == 0)
+        strcmp(sqlstate, "57014") == 0 || strcmp(sqlstate, "25006") == 0 ||
+        strcmp(sqlstate, "GR004") == 0)
         return true;
     *ret_code = ERROR_SHARD_ERROR;
     return false;
@@ -381,9 +383,7 @@ static void on_granted(ShardWaiter *waiter, Session *session)
     }
     char detail[DETAIL_MAX];
     const Shard *shard = running->location.shard;
-    /* Clients learn which shard, not where it is or what its server says. */
-    snprintf(detail, sizeof detail, "shard %s: %s", shard_name(shard),
-             shard_is_usable(shard) ? "no session became free in time" : "does not answer");
+    snprintf(detail, sizeof detail, "shard %s: %s", shard_name(shard), shard_excuse(shard));
     note(running, ERROR_SHARD_UNAVAILABLE, detail);
     if (running->forsaken_on == NULL && elapsed_ms(running) >= UNUSABLE_PATIENCE_MS)
         finish(running, NULL);

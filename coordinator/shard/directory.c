@@ -5,6 +5,9 @@
  * A fetch starts when somebody waits for one or the poll is due, and is repeated with back-off as
  * long as somebody waits or nothing is loaded. Each waiter has its own deadline and is satisfied
  * only by a fetch that began after it had asked.
+ *
+ * Marks are written over the same connection between fetches. Nothing depends on that: what could
+ * not be written is written later, or newer ones instead.
  */
 #include "shard/directory.h"
 
@@ -21,7 +24,9 @@ enum
     BACK_OFF_FIRST_MS = 50,
     BACK_OFF_MAX_MS = 1000,
     TROUBLE_MAX = 256,
-    FETCH_MESSAGES = 6,
+    FETCH_MESSAGES = 7,
+    NOTE_MS = 1000,
+    NOTE_BYTES_MAX = 1 << 20,
 };
 
 typedef struct Waiter
@@ -46,11 +51,14 @@ struct Directory
 {
     Loop *loop;
     char *dsn;
+    char *instance; /* of the session's options; who notes marks */
     ShardOptions session;
     uint64_t poll_ms;
 
     Pg *pg;
     bool fetching;
+    bool noting; /* marks are being written */
+    LoopTimer *next_note;
     bool reachable;
     char trouble[TROUBLE_MAX]; /* what was logged last; "" while all is well */
     uint64_t back_off_ms;
@@ -117,6 +125,7 @@ static Shard *open_shard(Directory *directory, const Routing *routing, const Rou
     if (shard != NULL)
     {
         shard_set_dsn(shard, listed->dsn);
+        shard_expect(shard, &listed->incarnation);
         return shard;
     }
     ShardOptions options = directory->session;
@@ -124,6 +133,7 @@ static Shard *open_shard(Directory *directory, const Routing *routing, const Rou
     options.name = listed->name;
     options.ordinal = listed->ordinal;
     options.dsn = listed->dsn;
+    options.incarnation = listed->incarnation;
     directory->shards =
         base_realloc(directory->shards, (directory->known + 1) * sizeof *directory->shards);
     shard = shard_new(directory->loop, &options);
@@ -146,6 +156,19 @@ static void use(Directory *directory, Routing *routing)
         directory->prefixes[i] = keep_name(directory, routing->keyspaces[i].prefix);
     routing_free(directory->routing);
     directory->routing = routing;
+}
+
+/* shard, batch */
+static void list_marks(const Directory *directory, const PgRows *rows)
+{
+    for (size_t i = 0; i < directory->routing->shard_count; i++)
+        history_forget_listed(shard_history(directory->listed[i]));
+    for (size_t row = 0; row < pg_row_count(rows); row++)
+    {
+        Shard *shard = known_shard(directory, pg_text(rows, row, 0));
+        if (shard != NULL)
+            history_list(shard_history(shard), pg_uuid(rows, row, 1));
+    }
 }
 
 /* ---- waiters --------------------------------------------------------------------------------- */
@@ -196,7 +219,7 @@ static void settle(void *context)
     }
     loop_timer_start(directory->deadline, earliest_ms > now_ms ? earliest_ms - now_ms : 0);
     bool backing_off = directory->back_off_ms > BACK_OFF_FIRST_MS;
-    if (!directory->fetching && !backing_off)
+    if (!directory->fetching && !directory->noting && !backing_off)
         start_fetch(directory);
 }
 
@@ -235,9 +258,10 @@ static void fetch_failed(Directory *directory, const char *why)
         directory->back_off_ms = BACK_OFF_MAX_MS;
 }
 
-static void fetch_done(Directory *directory, Routing *routing)
+static void fetch_done(Directory *directory, Routing *routing, const PgRows *marks)
 {
     use(directory, routing);
+    list_marks(directory, marks);
     directory->trouble[0] = '\0';
     directory->fetching = false;
     directory->back_off_ms = BACK_OFF_FIRST_MS;
@@ -265,7 +289,7 @@ static void read_done(void *context, const PgAnswer *answers, size_t count,
     Routing *routing = routing_new(&source, &error);
     if (routing != NULL && fits_what_is_known(directory, routing, &error))
     {
-        fetch_done(directory, routing);
+        fetch_done(directory, routing, answers[5].rows);
         return;
     }
     routing_free(routing);
@@ -276,7 +300,8 @@ static void read_all(Directory *directory)
 {
     static const Statement statements[FETCH_MESSAGES] = {
         STATEMENT_BEGIN_SNAPSHOT, STATEMENT_READ_CLUSTER,    STATEMENT_READ_SHARDS,
-        STATEMENT_READ_KEYSPACES, STATEMENT_READ_PARTITIONS, STATEMENT_COMMIT,
+        STATEMENT_READ_KEYSPACES, STATEMENT_READ_PARTITIONS, STATEMENT_READ_MARKS,
+        STATEMENT_COMMIT,
     };
     pg_group_begin(directory->pg);
     for (size_t i = 0; i < FETCH_MESSAGES; i++)
@@ -316,8 +341,93 @@ static void start_fetch(Directory *directory)
 static void fetch_due(void *context)
 {
     Directory *directory = context;
-    if (!directory->fetching)
+    if (!directory->fetching && !directory->noting)
         start_fetch(directory);
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+/* A fetch that became due, or was asked for, meanwhile starts now. */
+static void noted(void *context, const PgAnswer *answers, size_t count, PgTransaction transaction)
+{
+    Directory *directory = context;
+    (void)count;
+    (void)transaction;
+    directory->noting = false;
+    if (answers[0].kind == PG_DONE)
+    {
+        for (size_t i = 0; i < directory->known; i++)
+            history_written(shard_history(directory->shards[i]));
+    }
+    else
+    {
+        log_warn("directory does not note marks: %s", answers[0].text);
+    }
+    if (!loop_timer_running(directory->next_fetch))
+        start_fetch(directory);
+    loop_post(directory->loop, &directory->settle);
+}
+
+typedef struct Note
+{
+    const char *shard;
+    int64_t epoch;
+    uint8_t batch[MARK_LENGTH];
+} Note;
+
+/* Takes the marks of all shards; the answer is freed by the caller. */
+static Note *take_notes(const Directory *directory, size_t *ret_count)
+{
+    uint8_t marks[HISTORY_TAKEN_MAX][MARK_LENGTH];
+    Note *notes = base_calloc(directory->known * HISTORY_TAKEN_MAX + 1, sizeof *notes);
+    size_t count = 0;
+    for (size_t i = 0; i < directory->known; i++)
+    {
+        History *history = shard_history(directory->shards[i]);
+        size_t taken = history_take(history, marks);
+        for (size_t mark = 0; mark < taken; mark++, count++)
+        {
+            notes[count].shard = shard_name(directory->shards[i]);
+            notes[count].epoch = history->expected.epoch;
+            memcpy(notes[count].batch, marks[mark], MARK_LENGTH);
+        }
+    }
+    *ret_count = count;
+    return notes;
+}
+
+static void send_notes(Directory *directory, const Note *notes, size_t count)
+{
+    PgParams *params = pg_params_new(NOTE_BYTES_MAX);
+    pg_params_text(params, directory->instance);
+    pg_params_array(params, PG_ELEMENT_TEXT, count);
+    for (size_t i = 0; i < count; i++)
+        pg_params_add_text(params, notes[i].shard);
+    pg_params_array(params, PG_ELEMENT_INT8, count);
+    for (size_t i = 0; i < count; i++)
+        pg_params_add_int8(params, notes[i].epoch);
+    pg_params_array(params, PG_ELEMENT_UUID, count);
+    for (size_t i = 0; i < count; i++)
+        pg_params_add_uuid(params, notes[i].batch);
+    directory->noting = true;
+    pg_group_begin(directory->pg);
+    pg_group_sql(directory->pg, statement_row(STATEMENT_NOTE_MARKS)->sql, params);
+    pg_group_send(directory->pg, directory->session.connect_deadline_ms, noted, directory);
+    pg_params_free(params);
+}
+
+static void note_due(void *context)
+{
+    Directory *directory = context;
+    size_t count = 0;
+    loop_timer_start(directory->next_note, NOTE_MS);
+    if (directory->fetching || directory->noting || directory->pg == NULL ||
+        !pg_is_open(directory->pg))
+        return;
+    Note *notes = take_notes(directory, &count);
+    if (count > 0)
+        send_notes(directory, notes, count);
+    free(notes);
 }
 
 /* ---- life and look-ups ----------------------------------------------------------------------- */
@@ -327,15 +437,19 @@ Directory *directory_new(Loop *loop, const DirectoryOptions *options)
     Directory *directory = base_calloc(1, sizeof *directory);
     directory->loop = loop;
     directory->dsn = base_strdup(options->dsn);
+    directory->instance = base_strdup(options->session.instance);
     directory->session = options->session;
+    directory->session.instance = directory->instance;
     directory->poll_ms = options->poll_ms;
     directory->back_off_ms = BACK_OFF_FIRST_MS;
     directory->next_fetch = loop_timer_new(loop, fetch_due, directory);
     directory->deadline = loop_timer_new(loop, deadline_passed, directory);
+    directory->next_note = loop_timer_new(loop, note_due, directory);
     directory->settle = (LoopTask){.run = settle, .context = directory};
     TAILQ_INIT(&directory->waiters);
     SLIST_INIT(&directory->names);
     loop_timer_start(directory->next_fetch, 0);
+    loop_timer_start(directory->next_note, NOTE_MS);
     return directory;
 }
 
@@ -355,11 +469,13 @@ void directory_free(Directory *directory)
     loop_unpost(directory->loop, &directory->settle);
     loop_timer_free(directory->next_fetch);
     loop_timer_free(directory->deadline);
+    loop_timer_free(directory->next_note);
     routing_free(directory->routing);
     free(directory->shards);
     free(directory->listed);
     free(directory->prefixes);
     free(directory->dsn);
+    free(directory->instance);
     free(directory);
 }
 

@@ -5,6 +5,9 @@
  * directory database is down the copy at hand goes on to be used: a stale copy can cost a retry but
  * never money, since every write is fenced on the shard itself.
  *
+ * It also carries marks between coordinators: what each has seen acknowledged is written about once
+ * a second, and what all have written is read with every copy, see history.h.
+ *
  * An account id is turned into a *route*, a byte string, by the keyspace with the longest matching
  * prefix; the partition whose half-open range [lo, hi) holds the route owns the account (route.h).
  *
@@ -30,7 +33,7 @@ typedef struct DirectoryOptions
 {
     const char *dsn; /* of the directory database, coordinator's role */
     ShardOptions
-        session; /* limits for the shards' sessions; cluster, name, ordinal and dsn are ignored */
+        session; /* limits for the shards' sessions; what tells one shard from another is ignored */
     uint64_t poll_ms;
 } DirectoryOptions;
 

@@ -1,6 +1,7 @@
 /* See routing.h. */
 #include "shard/routing.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,19 @@ static bool read_cluster(Routing *routing, const PgRows *rows, Error *error)
     return true;
 }
 
+/* False if init has not noted it, or it cannot be one. */
+static bool read_incarnation(const PgRows *rows, size_t row, Incarnation *ret_incarnation)
+{
+    const char *identifier = pg_text(rows, row, 3);
+    const char *timeline = pg_text(rows, row, 5);
+    Incarnation *read = ret_incarnation;
+    read->epoch = pg_int8(rows, row, 4);
+    snprintf(read->system_identifier, sizeof read->system_identifier, "%s", identifier);
+    snprintf(read->timeline, sizeof read->timeline, "%s", timeline);
+    return read->epoch > 0 && timeline[0] != '\0' && strcmp(read->timeline, timeline) == 0 &&
+           strcmp(read->system_identifier, identifier) == 0;
+}
+
 static bool read_shards(Routing *routing, const PgRows *rows, Error *error)
 {
     size_t count = pg_row_count(rows);
@@ -40,6 +54,10 @@ static bool read_shards(Routing *routing, const PgRows *rows, Error *error)
         shard->dsn = base_strdup(pg_text(rows, i, 2));
         if (!route_name_is_valid(shard->name))
             return error_set(error, ERROR_SETUP, "a shard has the name '%s'", shard->name);
+        if (!read_incarnation(rows, i, &shard->incarnation))
+            return error_set(error, ERROR_SETUP,
+                             "it does not know the timeline of shard %s (see girod init)",
+                             shard->name);
         if (i > 0 && shard->ordinal <= shard[-1].ordinal)
             return error_set(error, ERROR_SETUP, "the ordinal of shard %s does not ascend",
                              shard->name);

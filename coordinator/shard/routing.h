@@ -18,7 +18,7 @@ enum
 typedef struct RoutingSource
 {
     const PgRows *cluster;    /* name, format_version, version */
-    const PgRows *shards;     /* name, ordinal, dsn */
+    const PgRows *shards;     /* name, ordinal, dsn, system_identifier, epoch, timeline */
     const PgRows *keyspaces;  /* prefix, kind, default_mode */
     const PgRows *partitions; /* partition, keyspace, lo, hi, shard, epoch */
 } RoutingSource;
@@ -28,6 +28,7 @@ typedef struct RoutingShard
     char *name;
     char *dsn;
     int ordinal;
+    Incarnation incarnation;
 } RoutingShard;
 
 typedef struct RoutingKeyspace

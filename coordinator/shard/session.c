@@ -7,15 +7,16 @@
  */
 #include "shard/session.h"
 
+#include "base/log.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum
 {
-    PARAMS_MAX = 128,
+    PARAMS_MAX = 128 + HISTORY_MARKS_MAX * (MARK_LENGTH + 4) + SESSION_REASON_MAX,
     GID_SQL_MAX = 32 + GID_MAX + 3, /* command, quotes, NUL */
-    REASON_MAX = 256,
 };
 
 _Static_assert(PG_GROUP_MAX <= 64, "a bit of Session.hidden for every message of a group");
@@ -63,6 +64,7 @@ Session *session_open(const SessionOrder *order)
     session->loop = order->loop;
     session->shard = order->shard;
     session->options = order->options;
+    session->history = order->history;
     session->events = order->events;
     session->probe = order->probe;
     session->forsaken = order->forsaken;
@@ -97,11 +99,70 @@ static const PgAnswer *first_failure(const PgAnswer *answers, size_t count)
     return NULL;
 }
 
+static void fail_fenced(Session *session)
+{
+    char text[SESSION_REASON_MAX + 16];
+    snprintf(text, sizeof text, "fenced: %s", session->reason);
+    session->identity.backend.pid = 0; /* it has nothing under way */
+    fail(session, SESSION_FENCED, text);
+}
+
+static void fenced_off(void *context, const PgAnswer *answers, size_t count,
+                       PgTransaction transaction)
+{
+    Session *session = context;
+    (void)count;
+    (void)transaction;
+    if (answers[0].kind == PG_DONE)
+        log_error("shard=%s is fenced off until it is readmitted: %s", session->options->name,
+                  session->reason);
+    else
+        log_error("shard=%s could not be fenced off: %s", session->options->name, answers[0].text);
+    fail_fenced(session);
+}
+
+/* The epoch that was seen rides along: if somebody readmits the shard meanwhile, nothing happens.
+ */
+static void fence_off(Session *session)
+{
+    PgParams *params = pg_params_new(PARAMS_MAX);
+    pg_params_int8(params, session->identity.incarnation.epoch);
+    pg_params_text(params, session->reason);
+    pg_group_begin(session->pg);
+    pg_group_sql(session->pg, statement_row(STATEMENT_FENCE_OFF)->sql, params);
+    pg_group_send(session->pg, session->options->connect_deadline_ms, fenced_off, session);
+    pg_params_free(params);
+}
+
+/* False if the session ends here. */
+static bool accept_history(Session *session, const PgRows *rows)
+{
+    HistoryReport report;
+    session_report(rows, &report);
+    report.marks = session->marks;
+    switch (history_judge(&session->expected, &report, session->reason, sizeof session->reason))
+    {
+    case HISTORY_INTACT:
+        return true;
+    case HISTORY_OTHER:
+        session->identity.backend.pid = 0;
+        fail(session, SESSION_REFUSED, session->reason);
+        return false;
+    case HISTORY_FENCED:
+        fail_fenced(session);
+        return false;
+    case HISTORY_LOST:
+        fence_off(session);
+        return false;
+    }
+    return false;
+}
+
 static void verified(void *context, const PgAnswer *answers, size_t count,
                      PgTransaction transaction)
 {
     Session *session = context;
-    char text[REASON_MAX];
+    char text[SESSION_REASON_MAX];
     const PgAnswer *failure = first_failure(answers, count);
     if (answers[0].kind == PG_DONE)
     {
@@ -112,6 +173,8 @@ static void verified(void *context, const PgAnswer *answers, size_t count,
             return;
         }
         session_identify(answers[0].rows, &session->identity);
+        if (!accept_history(session, answers[0].rows))
+            return;
     }
     if (failure != NULL)
     {
@@ -126,6 +189,16 @@ static void verified(void *context, const PgAnswer *answers, size_t count,
     session->events->opened(session->shard, session);
 }
 
+static void add_marks(Session *session, PgParams *params)
+{
+    uint8_t marks[HISTORY_MARKS_MAX][MARK_LENGTH];
+    session->expected = session->history->expected;
+    session->marks = history_marks(session->history, marks);
+    pg_params_array(params, PG_ELEMENT_UUID, session->marks);
+    for (size_t i = 0; i < session->marks; i++)
+        pg_params_add_uuid(params, marks[i]);
+}
+
 /* Settings, an abandoned backend's end, prepared statements, and the commit that proves a shard. */
 static void verify(Session *session)
 {
@@ -135,6 +208,7 @@ static void verify(Session *session)
     pg_params_int4(params, 0);
     pg_params_int4(params, (int32_t)options->idle_in_transaction_timeout_ms);
     pg_params_text(params, options->instance);
+    add_marks(session, params);
     pg_group_begin(session->pg);
     pg_group_sql(session->pg, statement_row(STATEMENT_SESSION)->sql, params);
     pg_group_sync(session->pg);
@@ -320,6 +394,23 @@ void session_sync(Session *session)
     session->limited = session->limited && session->in_block;
 }
 
+/* The wall of a shard that another coordinator has fenced off, or a server that takes no writes any
+ * more. */
+static void check_fitness(Session *session, const PgAnswer *answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+    {
+        if (answers[i].kind != PG_ERROR)
+            continue;
+        if (strcmp(answers[i].sqlstate, "GR004") == 0)
+            session->events->unfit(session->shard, session, SESSION_FENCED,
+                                   "fenced: another coordinator has found that history is lost");
+        else if (strcmp(answers[i].sqlstate, "25006") == 0)
+            session->events->unfit(session->shard, session, SESSION_REFUSED,
+                                   "the server has become read-only");
+    }
+}
+
 /* Takes the session's own answers out; returns how many are left. */
 static size_t show(const Session *session, const PgAnswer *answers, size_t count,
                    PgAnswer *ret_shown)
@@ -350,6 +441,7 @@ static void group_done(void *context, const PgAnswer *answers, size_t count,
     session->done = NULL;
     session->transaction = transaction;
     check_overdue(session);
+    check_fitness(session, answers, count);
     if (done != NULL)
         done(session->done_context, shown, shown_count, transaction);
     else

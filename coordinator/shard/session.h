@@ -6,14 +6,21 @@
  * reports what it is connected to; whatever differs from what is wanted refuses it, with the
  * reason. In the same write all statements are prepared, and a session that probes a suspect shard
  * also commits something, so that a server which can answer but not commit does not pass for
- * usable.
+ * usable. A server that has lost history (history.h) is fenced off, durably, over the session that
+ * finds it, and the session fails.
  *
  * Events are reported from loop tasks, or from inside session_release.
  */
 #ifndef GIRO_SESSION_H
 #define GIRO_SESSION_H
 
+#include "shard/history.h"
 #include "shard/shard.h"
+
+enum
+{
+    SESSION_REASON_MAX = 256,
+};
 
 typedef enum SessionState
 {
@@ -35,15 +42,14 @@ typedef struct Backend
 typedef struct SessionIdentity
 {
     Backend backend;
-    int64_t epoch; /* of the shard's history; an operator raises it */
-    char system_identifier[24];
-    char timeline[12];
+    Incarnation incarnation;
 } SessionIdentity;
 
 typedef enum SessionFailure
 {
     SESSION_UNREACHABLE, /* no connection, or it was lost or too slow */
     SESSION_REFUSED,     /* connected to what is not wanted, or not set up */
+    SESSION_FENCED,      /* connected to a shard that is fenced off, now or before */
 } SessionFailure;
 
 typedef struct SessionEvents
@@ -57,6 +63,8 @@ typedef struct SessionEvents
     void (*lost)(Shard *shard, Session *session, const char *why);
     /* A group missed its deadline; the holder is told right after. */
     void (*overdue)(Shard *shard, Session *session);
+    /* The server is not any more what the session was verified to be; the same. */
+    void (*unfit)(Shard *shard, Session *session, SessionFailure failure, const char *why);
 } SessionEvents;
 
 typedef struct SessionOrder
@@ -64,6 +72,7 @@ typedef struct SessionOrder
     Loop *loop;
     Shard *shard;
     const ShardOptions *options; /* lent as long as the session */
+    const History *history;      /* the same */
     const SessionEvents *events;
     bool probe;
     Backend forsaken; /* an earlier probe's backend, which is ended on the way; pid 0 = none */
@@ -81,10 +90,14 @@ struct Session
     Loop *loop;
     Shard *shard;
     const ShardOptions *options;
+    const History *history;
     const SessionEvents *events;
     bool probe;
     Backend forsaken;
     SessionState state;
+    Incarnation expected;            /* when it was verified */
+    size_t marks;                    /* that it asked for then */
+    char reason[SESSION_REASON_MAX]; /* why the shard is being fenced off */
     SessionIdentity identity;
     Pg *pg;
     PgParams *limit;      /* parameter of STATEMENT_LIMIT */
@@ -109,7 +122,8 @@ void session_free(Session *session);
 
 /* NULL, or what is wrong with the row that the function `session` answered; uses `text`. Pure. */
 const char *session_verify(const ShardOptions *wanted, const PgRows *rows, char *text, size_t size);
-/* Reads who answered; only of a row that was verified. */
+/* Reads who answered, and what it says of its history; only of a row that was verified. */
 void session_identify(const PgRows *rows, SessionIdentity *ret_identity);
+void session_report(const PgRows *rows, HistoryReport *ret_report);
 
 #endif

@@ -29,6 +29,8 @@ enum
     COLUMN_STATEMENT_TIMEOUT,
     COLUMN_IDLE_TIMEOUT,
     COLUMN_MAX_PREPARED,
+    COLUMN_FENCED,
+    COLUMN_MISSING_MARKS,
 };
 
 typedef struct Report
@@ -115,10 +117,23 @@ void session_identify(const PgRows *rows, SessionIdentity *ret_identity)
     SessionIdentity identity = {
         .backend.pid = pg_int4(rows, 0, COLUMN_BACKEND_PID),
         .backend.started_us = pg_timestamp_us(rows, 0, COLUMN_BACKEND_START),
-        .epoch = pg_int8(rows, 0, COLUMN_EPOCH),
+        .incarnation.epoch = pg_int8(rows, 0, COLUMN_EPOCH),
     };
-    snprintf(identity.system_identifier, sizeof identity.system_identifier, "%s",
+    Incarnation *incarnation = &identity.incarnation;
+    snprintf(incarnation->system_identifier, sizeof incarnation->system_identifier, "%s",
              pg_text(rows, 0, COLUMN_SYSTEM_IDENTIFIER));
-    snprintf(identity.timeline, sizeof identity.timeline, "%s", pg_text(rows, 0, COLUMN_TIMELINE));
+    snprintf(incarnation->timeline, sizeof incarnation->timeline, "%s",
+             pg_text(rows, 0, COLUMN_TIMELINE));
     *ret_identity = identity;
+}
+
+void session_report(const PgRows *rows, HistoryReport *ret_report)
+{
+    SessionIdentity identity;
+    session_identify(rows, &identity);
+    *ret_report = (HistoryReport){
+        .incarnation = identity.incarnation,
+        .fenced = pg_text(rows, 0, COLUMN_FENCED),
+        .missing_marks = (size_t)pg_int4(rows, 0, COLUMN_MISSING_MARKS),
+    };
 }

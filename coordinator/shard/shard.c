@@ -3,8 +3,9 @@
  * it tells waiters whose time is over, grants idle sessions, and opens what is missing. Therefore
  * no waiter is ever called from inside shard_acquire or session_release.
  *
- * Sessions carry the generation in which they were opened. A new DSN or a new timeline of the
- * server starts a generation, and sessions of an older one are closed as soon as nobody holds them.
+ * Sessions carry the generation in which they were opened. A new DSN, a new incarnation, and a
+ * server that is not to be trusted start a generation; sessions of an older one are closed as soon
+ * as nobody holds them.
  */
 #include "shard/shard.h"
 
@@ -42,6 +43,7 @@ struct Shard
     char *name;
     char *dsn;
     bool usable;
+    bool fenced;
     char trouble[TROUBLE_MAX];
     Watcher watchers[WATCHERS_MAX];
     size_t watcher_count;
@@ -49,8 +51,7 @@ struct Shard
     struct SessionList sessions; /* all but the probe */
     int places[PURPOSES];        /* sessions per place, opening ones included */
     unsigned generation;
-    char system_identifier[24]; /* of the first server that was accepted; "" before */
-    char timeline[12];
+    History history;
 
     struct WaiterList waiters[PURPOSES];
     int waiting;
@@ -127,6 +128,7 @@ static Session *order_session(Shard *shard, bool probe)
         .loop = shard->loop,
         .shard = shard,
         .options = &shard->options,
+        .history = &shard->history,
         .events = &session_events,
         .probe = probe,
     };
@@ -155,6 +157,7 @@ static void take_place(Shard *shard, Session *session, SessionPurpose purpose)
 void shard_suspect(Shard *shard, const char *why)
 {
     bool news = strcmp(shard->trouble, why) != 0;
+    shard->fenced = false;
     if (news)
         snprintf(shard->trouble, sizeof shard->trouble, "%s", why);
     if (shard->usable || news)
@@ -172,6 +175,7 @@ static void become_usable(Shard *shard)
 {
     log_info("shard=%s is usable", shard->options.name);
     shard->usable = true;
+    shard->fenced = false;
     shard->trouble[0] = '\0';
     shard->back_off_ms = BACK_OFF_FIRST_MS;
     loop_timer_stop(shard->pause);
@@ -189,27 +193,21 @@ static void pause_over(void *context)
         wake(shard);
 }
 
-/* The same server as ever? A new timeline is a failover: older sessions belong to the past. */
-static bool accept_server(Shard *shard, Session *session)
+/* Closes the sessions that there are, or has them closed when they are given back. */
+static void begin_generation(Shard *shard)
 {
-    const SessionIdentity *identity = &session->identity;
-    if (shard->system_identifier[0] == '\0')
-        snprintf(shard->system_identifier, sizeof shard->system_identifier, "%s",
-                 identity->system_identifier);
-    if (strcmp(shard->system_identifier, identity->system_identifier) != 0)
-        return false;
-    if (strcmp(shard->timeline, identity->timeline) != 0)
-    {
-        if (shard->timeline[0] != '\0')
-        {
-            log_warn("shard=%s went from timeline %s to %s", shard->options.name, shard->timeline,
-                     identity->timeline);
-            session->generation = ++shard->generation;
-        }
-        snprintf(shard->timeline, sizeof shard->timeline, "%s", identity->timeline);
-        close_idle(shard, false);
-    }
-    return true;
+    shard->generation++;
+    close_idle(shard, false);
+}
+
+/* What one session has found holds for all of its generation. */
+static void distrust(Shard *shard, unsigned generation, SessionFailure failure, const char *why)
+{
+    if (generation != shard->generation)
+        return;
+    begin_generation(shard);
+    shard_suspect(shard, why);
+    shard->fenced = failure == SESSION_FENCED;
 }
 
 /* ---- events of sessions ---------------------------------------------------------------------- */
@@ -237,12 +235,15 @@ static void opening_failed(Shard *shard, Session *session, SessionFailure failur
 {
     bool was_probe = session == shard->probe;
     bool silent = is_silent(shard, session);
+    unsigned generation = session->generation;
     char reason[TROUBLE_MAX];
     snprintf(reason, sizeof reason, "%s", why);
     if (was_probe && session->identity.backend.pid != 0)
         shard->forsaken = session->identity.backend;
     remove_session(shard, session);
-    if (was_probe || silent || failure == SESSION_REFUSED || open_sessions(shard) == 0)
+    if (failure != SESSION_UNREACHABLE)
+        distrust(shard, generation, failure, reason);
+    else if (was_probe || silent || open_sessions(shard) == 0)
         shard_suspect(shard, reason);
     else
         log_warn("shard=%s no further session: %s", shard->options.name, reason);
@@ -254,15 +255,6 @@ static void opening_failed(Shard *shard, Session *session, SessionFailure failur
 static void opened(Shard *shard, Session *session)
 {
     bool was_probe = session == shard->probe;
-    if (session->generation == shard->generation && !accept_server(shard, session))
-    {
-        char text[TROUBLE_MAX];
-        snprintf(text, sizeof text, "another server answers: its system identifier is %s, not %s",
-                 session->identity.system_identifier, shard->system_identifier);
-        session->identity.backend.pid = 0;
-        opening_failed(shard, session, SESSION_REFUSED, text);
-        return;
-    }
     bool outdated = session->generation != shard->generation;
     if (was_probe)
     {
@@ -315,12 +307,18 @@ static void overdue(Shard *shard, Session *session)
     shard_suspect(shard, "it missed a deadline");
 }
 
+static void unfit(Shard *shard, Session *session, SessionFailure failure, const char *why)
+{
+    distrust(shard, session->generation, failure, why);
+}
+
 static const SessionEvents session_events = {
     .opened = opened,
     .failed = opening_failed,
     .returned = returned,
     .lost = lost,
     .overdue = overdue,
+    .unfit = unfit,
 };
 
 /* ---- waiters --------------------------------------------------------------------------------- */
@@ -444,6 +442,7 @@ Shard *shard_new(Loop *loop, const ShardOptions *options)
     shard->options.cluster = shard->cluster = base_strdup(options->cluster);
     shard->options.name = shard->name = base_strdup(options->name);
     shard->options.dsn = shard->dsn = base_strdup(options->dsn);
+    history_expect(&shard->history, &options->incarnation);
     TAILQ_INIT(&shard->sessions);
     for (int purpose = 0; purpose < PURPOSES; purpose++)
         TAILQ_INIT(&shard->waiters[purpose]);
@@ -483,9 +482,31 @@ void shard_set_dsn(Shard *shard, const char *dsn)
         return;
     free(shard->dsn);
     shard->options.dsn = shard->dsn = base_strdup(dsn);
-    shard->generation++;
-    close_idle(shard, false);
+    begin_generation(shard);
     shard_suspect(shard, "its address changed");
+}
+
+void shard_expect(Shard *shard, const Incarnation *incarnation)
+{
+    if (!history_expect(&shard->history, incarnation))
+        return;
+    char text[TROUBLE_MAX];
+    snprintf(text, sizeof text, "it was readmitted under epoch %lld",
+             (long long)incarnation->epoch);
+    begin_generation(shard);
+    shard_suspect(shard, text);
+}
+
+History *shard_history(Shard *shard)
+{
+    return &shard->history;
+}
+
+void session_note_mark(const Session *session, const uint8_t batch[MARK_LENGTH])
+{
+    Shard *shard = session->shard;
+    if (session->generation == shard->generation)
+        history_note(&shard->history, batch);
 }
 
 const char *shard_name(const Shard *shard)
@@ -506,6 +527,13 @@ bool shard_is_usable(const Shard *shard)
 const char *shard_trouble(const Shard *shard)
 {
     return shard->trouble;
+}
+
+const char *shard_excuse(const Shard *shard)
+{
+    if (shard->fenced)
+        return shard->trouble;
+    return shard->usable ? "no session became free in time" : "does not answer";
 }
 
 void shard_on_usable(Shard *shard, void (*usable)(void *context, Shard *shard), void *context)

@@ -9,6 +9,10 @@
  * refused while other sessions work only delays the next one: the server's max_connections may be
  * used up.)
  *
+ * A server that refuses a session, is found to have lost history (history.h), or turns out to be
+ * fenced off or read-only, is not trusted with the sessions that it has granted before either: all
+ * are closed as soon as nobody holds them, also those for settling.
+ *
  * Sessions for settling (verdict, COMMIT PREPARED, ROLLBACK PREPARED) have a place of their own in
  * the pool, so that traffic can never starve them, may use any other idle session besides, and are
  * granted for suspect shards too.
@@ -20,6 +24,7 @@
 #define GIRO_SHARD_H
 
 #include "pg/pg.h"
+#include "shard/history.h"
 #include "shard/statement.h"
 
 #include <sys/queue.h>
@@ -34,7 +39,8 @@ typedef struct ShardOptions
     const char *name;
     int ordinal; /* immutable; the order in which shards are locked */
     const char *dsn;
-    int sessions_max; /* for traffic; one more is kept for settling */
+    Incarnation incarnation; /* what the directory says, see shard_expect */
+    int sessions_max;        /* for traffic; one more is kept for settling */
     uint64_t connect_deadline_ms;
     uint64_t lock_timeout_ms; /* < statement_timeout_ms < stage deadline */
     uint64_t statement_timeout_ms;
@@ -56,12 +62,20 @@ void shard_free(Shard *shard);
 /* Goes over to another server address, unless it is the same: the shard is suspect until a session
  * there is verified; idle sessions are closed, held ones when they are released. */
 void shard_set_dsn(Shard *shard, const char *dsn);
+/* Goes over to another incarnation, unless it is the same: what is known of the past of the other
+ * one is forgotten, and its sessions end as above. */
+void shard_expect(Shard *shard, const Incarnation *incarnation);
+/* What is known of its past; for who exchanges marks with the directory. */
+History *shard_history(Shard *shard);
 
 const char *shard_name(const Shard *shard);
 int shard_ordinal(const Shard *shard);
 bool shard_is_usable(const Shard *shard);
 /* Why it is not usable, for people; "" while it is. Lent. */
 const char *shard_trouble(const Shard *shard);
+/* Why no session is granted, in words that clients may hear: they learn that it is fenced off, and
+ * why, but not where it is or what its server says. Lent. */
+const char *shard_excuse(const Shard *shard);
 /* Marks the shard suspect until a probe succeeds; called by whoever sees a stage deadline missed.
  */
 void shard_suspect(Shard *shard, const char *why);
@@ -104,6 +118,9 @@ int session_backend_pid(const Session *session);
 int64_t session_backend_start_us(const Session *session);
 PgTransaction session_transaction(const Session *session);
 bool session_is_open(const Session *session);
+/* The commit of this batch was acknowledged over this session: its row stands on the shard from now
+ * on, or history is lost. */
+void session_note_mark(const Session *session, const uint8_t batch[MARK_LENGTH]);
 /* Cuts the connection at once: a group under way is answered PG_LOST in a later turn. */
 void session_cut(Session *session);
 

@@ -15,7 +15,10 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_ROLLBACK_PREPARED] = {"rollback_prepared", STATEMENT_IS_GID, "ROLLBACK PREPARED "},
 
     [STATEMENT_SESSION] = {"session", STATEMENT_IS_PLAIN,
-                           "select * from giro.session($1::int, $2::int, $3::int, $4::text)"},
+                           "select * from giro.session($1::int, $2::int, $3::int, $4::text,"
+                           " $5::uuid[])"},
+    [STATEMENT_FENCE_OFF] = {"fence_off", STATEMENT_IS_PLAIN,
+                             "select giro.fence_off($1::bigint, $2::text)"},
     [STATEMENT_PING] = {"ping", STATEMENT_IS_PLAIN,
                         "select pg_logical_emit_message(true, 'giro', '')"},
     [STATEMENT_LIMIT] = {"limit", STATEMENT_IS_PREPARED,
@@ -141,6 +144,11 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                                   "select * from giro_directory.read_keyspaces()"},
     [STATEMENT_READ_PARTITIONS] = {"read_partitions", STATEMENT_IS_DIRECTORY,
                                    "select * from giro_directory.read_partitions()"},
+    [STATEMENT_READ_MARKS] = {"read_marks", STATEMENT_IS_DIRECTORY,
+                              "select shard, batch from giro_directory.read_marks()"},
+    [STATEMENT_NOTE_MARKS] = {"note_marks", STATEMENT_IS_DIRECTORY,
+                              "select giro_directory.note_marks($1::text, $2::text[],"
+                              " $3::bigint[], $4::uuid[])"},
 };
 
 const StatementRow *statement_row(Statement statement)

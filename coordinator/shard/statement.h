@@ -34,8 +34,9 @@ typedef enum Statement
 
     /* the session itself */
     STATEMENT_SESSION,
-    STATEMENT_PING,  /* commits, so that it is answered only by a server that can */
-    STATEMENT_LIMIT, /* statement_timeout for the rest of the transaction */
+    STATEMENT_FENCE_OFF, /* after a session that found lost history */
+    STATEMENT_PING,      /* commits, so that it is answered only by a server that can */
+    STATEMENT_LIMIT,     /* statement_timeout for the rest of the transaction */
 
     /* participants */
     STATEMENT_LOCK,
@@ -90,6 +91,8 @@ typedef enum Statement
     STATEMENT_READ_SHARDS,
     STATEMENT_READ_KEYSPACES,
     STATEMENT_READ_PARTITIONS,
+    STATEMENT_READ_MARKS,
+    STATEMENT_NOTE_MARKS,
 
     STATEMENT_COUNT,
 } Statement;

@@ -32,7 +32,8 @@ edges_of_code() { # mode
     "$GIRO_BIN" --print-stages | awk -v mode="$1" '
         /^[^ ]/ { here = $1 == mode; next }
         here { print $1, "is a stage"; sub(/.*->/, "x " $1); from = $2
-               for (i = 3; i <= NF; i++) if ($i != "|" && $i != from && $i != "-") print from, $i }' |
+               for (i = 3; i <= NF; i++)
+                   if ($i != "|" && $i != from && $i != "-") print from, $i }' |
         sort -u
 }
 
@@ -134,7 +135,8 @@ explore_mistake() { # model, mistake
 is_found() { # model, mistake
     local ok=no found
     explore_mistake "$1" "$2"
-    found=$(grep -oE 'assertion violated .*[^ ] \(at|acceptance cycle|invalid end state' "$log" | head -n 1)
+    found=$(grep -oE 'assertion violated .*[^ ] \(at|acceptance cycle|invalid end state' "$log" |
+        head -n 1)
     grep -q 'errors: 1' "$log" && [[ -n $found ]] && ok=yes
     count $ok "$(printf '%-9s with   %-36s %s: %s' "$1" "$2" "$(summary)" \
         "$([[ $ok == yes ]] && echo "is found: ${found% (at}" || echo 'IS NOT FOUND')")"

@@ -57,8 +57,8 @@ bit home_owner, credit_owner;
 mtype verdict[GIRODS_MAX] = NONE;     /* batches of holds, which coordinators may have to ask for */
 mtype told[GIRODS_MAX] = NONE;
 bool requested[GIRODS_MAX];
-bool home_open[GIRODS_MAX];           /* a transaction that holds the fence (and locks) of the home */
-bool credit_open[GIRODS_MAX];         /* one that holds the fence of the credit account's partition */
+bool home_open[GIRODS_MAX];       /* a transaction that holds fence and locks of the home */
+bool credit_open[GIRODS_MAX];     /* one that holds those of the credit account's shard */
 byte debits, credits, refunds;
 
 /* Messages that nobody waits for any more. Those of open transactions hold the fence. */
@@ -383,7 +383,8 @@ release:
         found = NONE;
         if
         :: kind == HOLD && outcome == PENDING -> kind = CREDIT
-        :: kind == HOLD && (outcome == NONE || outcome == FAILED) -> tell(NOTHING_HAPPENED); kind = NONE
+        :: kind == HOLD && (outcome == NONE || outcome == FAILED) ->
+             tell(NOTHING_HAPPENED); kind = NONE
         :: (outcome == POSTED || outcome == REVERSED) -> tell(outcome); kind = NONE
         :: kind == CREDIT && outcome == APPLIED -> kind = CLOSE
         :: kind == CREDIT && (outcome == REFUSED || outcome == CANCELLED) -> kind = REFUND

@@ -34,8 +34,9 @@
 #define DECIDE_EARLY 9                    /* the decision does not wait for PREPARE */
 #define REDO_WITHOUT_RECEIPT 10           /* a missing leg is credited anew, unmarked */
 #define EFFECT_NONE_SPEAKS_FOR_THE_KEY 11 /* … although it speaks of its own attempt only */
-#define NO_SESSION_TIMEOUT 12             /* Postgres never ends a session whose client is stuck */
-#define NOBODY_RECOVERS 13                /* what is left behind waits for its own coordinator */
+#define LOOK_AT_THE_ROW_FIRST 12          /* and at the prepared transactions afterwards */
+#define NO_SESSION_TIMEOUT 13             /* Postgres never ends a session whose client is stuck */
+#define NOBODY_RECOVERS 14                /* what is left behind waits for its own coordinator */
 
 #define ATTEMPTS_MAX 2
 hidden byte mistake, attempts, recoverers, dba, bounded;
@@ -221,7 +222,7 @@ inline tell(what)
     }
 }
 
-#define IS_LEFT(x) (gid[ID(x)] == PREPARED || (verdict[ID(x)] == COMMIT && !finished[ID(x)]))
+#define IS_UNFINISHED(x) (verdict[ID(x)] == COMMIT && !finished[ID(x)])
 #define LAST (attempts - 1)
 /* An end can only be asked for if recovery is not killed, and answers are not lost, for ever. */
 #define MAY_FAIL (!bounded || !is_recovered)
@@ -229,7 +230,7 @@ inline tell(what)
 #define SESSIONS_OVER(x) (home[x] != OPEN && home[x] != INSERTED && leg[x] != OPEN && \
                           home_request[x] == NONE && leg_request[x] == NONE && !late_cancel[x])
 #define IS_SETTLED(x) (over[x] && SESSIONS_OVER(x) && gid[ID(x)] == NONE && \
-                       !IS_LEFT(x) && !due[KEY(x)])
+                       !IS_UNFINISHED(x) && !due[KEY(x)])
 #define SETTLED (IS_SETTLED(0) && IS_SETTLED(LAST))
 
 /* A coordinator with the batch b, or, recovering, with whatever batch it finds left behind. */
@@ -293,7 +294,6 @@ decide:
     fi;
     if
     :: atomic { home_answer[b] == OK -> home_answer[b] = NONE };
-         is_done = true;
          if
          :: accepted -> goto apply
          :: else -> tell(REFUSED); goto release
@@ -315,7 +315,8 @@ ask:
     :: atomic { verdict[ID(b)] == NONE && mistake == LOOK_INSTEAD_OF_ASK -> answer = ABORT }
     :: atomic { verdict[ID(b)] == NONE && mistake != LOOK_INSTEAD_OF_ASK && home[b] != INSERTED ->
            verdict[ID(b)] = ABORT; answer = ABORT }
-    :: MAY_FAIL -> goto crash
+    :: MAY_FAIL && is_recovered -> goto stuck
+    :: MAY_FAIL && !is_recovered -> goto crash
     fi;
     if
     :: answer == COMMIT && (accepted || is_recovered) -> answer = NONE; goto apply
@@ -337,7 +338,8 @@ apply:
            assert(credit[KEY(content[ID(b)])] == 1) };
          gid[ID(b)] = NONE;                       /* visible first, off the list then */
          if
-         :: is_done = true; goto release
+         :: is_recovered -> goto finish
+         :: !is_recovered -> is_done = true; goto release
          :: goto apply                            /* the answer is lost */
          fi
     :: atomic { gid[ID(b)] == NONE -> is_done = (mistake == DOES_NOT_EXIST_IS_DONE) };
@@ -345,17 +347,24 @@ apply:
          :: is_done -> goto release
          :: else -> goto look
          fi
-    :: MAY_FAIL -> goto crash
+    :: MAY_FAIL -> goto stuck
     fi;
 
+/* In two statements, the list first: what leaves it is visible by then. */
 look:
-    is_prepared = gid[ID(b)] != NONE;
-    stands = row[ID(b)];
     if
-    :: stands -> is_prepared = false; is_done = true; goto release
+    :: mistake != LOOK_AT_THE_ROW_FIRST ->
+         is_prepared = gid[ID(b)] != NONE;
+         stands = row[ID(b)]
+    :: mistake == LOOK_AT_THE_ROW_FIRST ->
+         stands = row[ID(b)];
+         is_prepared = gid[ID(b)] != NONE
+    fi;
+    if
+    :: stands -> is_prepared = false; goto finish
     :: !stands && is_prepared -> is_prepared = false; goto apply
     :: !stands && !is_prepared -> goto missing
-    :: MAY_FAIL -> goto crash
+    :: MAY_FAIL -> is_prepared = false; goto stuck
     fi;
 
 missing:
@@ -366,6 +375,17 @@ missing:
         :: else
         fi
     };
+    if
+    :: goto release
+    :: MAY_FAIL -> goto stuck                     /* its answer is lost */
+    fi;
+
+finish:
+    finished[ID(b)] = true;
+    goto release;
+
+/* It does not get on; whatever is left is found again. */
+stuck:
     goto release;
 
 cancel:
@@ -375,7 +395,7 @@ cancel:
            leg_ends(b);
            if :: leg_request[b] != NONE -> leg_replies(b, FAILED) :: else fi }
     :: atomic { leg[b] != OPEN || is_recovered -> skip }
-    :: MAY_FAIL -> goto crash
+    :: MAY_FAIL -> goto stuck
     fi;
     if
     :: atomic { skip ->
@@ -414,19 +434,22 @@ crash:
     :: else -> goto out
     fi;
 
-/* Prepared legs, unfinished batches, missing legs. Old ones, says the code: politeness, not safety. */
+/* Prepared legs, unfinished batches, credits to be done anew. Those of the dead, or old ones, says
+ * the code: politeness, not safety. */
 scan:
     if
-    :: atomic { IS_LEFT(0) -> b = 0 }; goto left
-    :: atomic { IS_LEFT(LAST) -> b = LAST }; goto left
+    :: atomic { gid[ID(0)] == PREPARED -> b = 0 }; goto left
+    :: atomic { gid[ID(LAST)] == PREPARED -> b = LAST }; goto left
+    :: atomic { IS_UNFINISHED(0) -> b = 0 }; goto look
+    :: atomic { IS_UNFINISHED(LAST) -> b = LAST }; goto look
     :: atomic { due[KEY(0)] -> b = 0 }; goto redo
     :: atomic { due[KEY(LAST)] -> b = LAST }; goto redo
     :: SETTLED -> goto out
     fi;
 left:
     if
-    :: mistake == ROLL_BACK_BY_AGE && gid[ID(b)] == PREPARED -> goto cancel
-    :: mistake != ROLL_BACK_BY_AGE || gid[ID(b)] != PREPARED -> goto ask
+    :: mistake == ROLL_BACK_BY_AGE -> goto cancel
+    :: mistake != ROLL_BACK_BY_AGE -> goto ask
     fi;
 
 out:

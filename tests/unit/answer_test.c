@@ -96,6 +96,7 @@ static void a_lost_or_read_only_server_is_an_outage(void **state)
     assert_true(answer_is_outage(""));
     assert_true(answer_is_outage("57P03"));
     assert_true(answer_is_outage("25006"));
+    assert_true(answer_is_outage("GR004"));
     assert_false(answer_is_outage("P0001"));
 }
 

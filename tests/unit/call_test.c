@@ -35,6 +35,7 @@ typedef struct Line
 struct Shard
 {
     const char *name;
+    const char *excuse;
 };
 
 struct Session
@@ -76,6 +77,7 @@ static struct
     bool done;
     CallResult result;
     char outcome[32];
+    char detail[256];
 } world;
 
 static const Line *current_line(void)
@@ -181,6 +183,11 @@ void session_send(Session *session, uint64_t deadline_ms, PgGroupDone done, void
     loop_timer_start(world.timer, world.overdue ? deadline_ms : takes_ms);
 }
 
+const char *shard_excuse(const Shard *shard)
+{
+    return shard->excuse;
+}
+
 size_t pg_row_count(const PgRows *rows)
 {
     return rows != NULL && rows->outcome != NULL ? 1 : 0;
@@ -259,6 +266,7 @@ static int set_up(void **state)
     world.loop = loop_new();
     world.timer = loop_timer_new(world.loop, on_timer, NULL);
     world.shard.name = "s1";
+    world.shard.excuse = "does not answer";
     world.loaded = true;
     world.statement = STATEMENT_ACCOUNT_GET;
     use_deadline(DEADLINE_MS);
@@ -287,6 +295,7 @@ static void on_done(void *context, const CallResult *result)
     assert_false(world.done);
     world.done = true;
     world.result = *result;
+    snprintf(world.detail, sizeof world.detail, "%s", result->detail);
     if (result->code == ERROR_NONE && result->rows != NULL && result->rows->outcome != NULL)
         snprintf(world.outcome, sizeof world.outcome, "%s", result->rows->outcome);
 }
@@ -384,8 +393,8 @@ static void a_lost_connection_is_tried_again(void **state)
 
 static void passing_errors_are_tried_again(void **state)
 {
-    static const char *const sqlstates[] = {"55P03", "40001", "40P01", "57P01",
-                                            "57P03", "57014", "08006", "25006"};
+    static const char *const sqlstates[] = {"55P03", "40001", "40P01", "57P01", "57P03",
+                                            "57014", "08006", "25006", "GR004"};
     for (size_t i = 0; i < ARRAY_LENGTH(sqlstates); i++)
     {
         run(true, (Line[]){{.kind = PG_ERROR, .sqlstate = sqlstates[i]}, found}, 2);
@@ -432,6 +441,15 @@ static void a_shard_without_sessions_is_waited_for_a_moment_only(void **state)
     run(true, (Line[]){refused}, 1);
     assert_int_equal(world.result.code, ERROR_SHARD_UNAVAILABLE);
     assert_true(loop_now_ms(world.loop) - began_ms < LONG_DEADLINE_MS);
+}
+
+static void clients_hear_the_excuse_of_a_shard_without_sessions(void **state)
+{
+    (void)state;
+    world.shard.excuse = "fenced: it is an older copy";
+    run(true, (Line[]){refused}, 1);
+    assert_int_equal(world.result.code, ERROR_SHARD_UNAVAILABLE);
+    assert_string_equal(world.detail, "shard s1: fenced: it is an older copy");
 }
 
 static void a_shard_that_comes_back_at_once_is_used(void **state)
@@ -585,6 +603,7 @@ int main(void)
         CALL_TEST(a_wait_for_a_lock_is_not_begun_without_time_for_it),
         CALL_TEST(other_errors_end_the_call),
         CALL_TEST(a_shard_without_sessions_is_waited_for_a_moment_only),
+        CALL_TEST(clients_hear_the_excuse_of_a_shard_without_sessions),
         CALL_TEST(a_shard_that_comes_back_at_once_is_used),
         CALL_TEST(a_lost_write_is_sent_again_only_when_its_backend_is_gone),
         CALL_TEST(a_write_that_is_overdue_has_its_backend_ended_before_the_answer),

@@ -32,6 +32,10 @@ static struct
     int64_t version;
     const char *dsn_of_b;
     int ordinal_of_b;
+    int64_t epoch_of_b;
+    const char *timeline_of_b;
+    uint8_t marks_of_b[4][MARK_LENGTH];
+    size_t mark_count;
     const char *kind;
     PartitionRow partitions[8];
     size_t partition_count;
@@ -75,13 +79,32 @@ static FakeAnswer serve(void *context, const char *text, const PgParams *params)
     }
     else if (strstr(text, "read_shards") != NULL)
     {
-        rows = fake_rows_new(3);
+        rows = fake_rows_new(6);
         fake_text(rows, "a");
         fake_int4(rows, 1);
         fake_text(rows, "dsn-a");
+        fake_text(rows, "7000000000000000001");
+        fake_int8(rows, 1);
+        fake_text(rows, "00000001");
         fake_text(rows, "b");
         fake_int4(rows, content.ordinal_of_b);
         fake_text(rows, content.dsn_of_b);
+        fake_text(rows, "7000000000000000001");
+        fake_int8(rows, content.epoch_of_b);
+        fake_text(rows, content.timeline_of_b);
+    }
+    else if (strstr(text, "read_marks") != NULL)
+    {
+        rows = fake_rows_new(2);
+        for (size_t i = 0; i < content.mark_count; i++)
+        {
+            fake_text(rows, "b");
+            fake_uuid(rows, content.marks_of_b[i]);
+        }
+    }
+    else if (strstr(text, "note_marks") != NULL)
+    {
+        return fake_done(NULL);
     }
     else if (strstr(text, "read_keyspaces") != NULL)
     {
@@ -127,6 +150,8 @@ static int setup(void **state)
     content.version = 1;
     content.dsn_of_b = "dsn-b";
     content.ordinal_of_b = 2;
+    content.epoch_of_b = 1;
+    content.timeline_of_b = "00000001";
     content.kind = "hash";
     set_partitions(halves, 4);
     route_library_init();
@@ -147,7 +172,7 @@ static void start(void)
     DirectoryOptions options = {
         .dsn = "directory",
         .poll_ms = 60000,
-        .session = {.instance = "c1",
+        .session = {.instance = "girod-1",
                     .sessions_max = 2,
                     .connect_deadline_ms = 40,
                     .lock_timeout_ms = 1000,
@@ -368,6 +393,102 @@ static void gives_a_shard_with_a_new_address_new_sessions(void **state)
     assert_int_equal(fake_connection_count(fake_server("dsn-c")), 1);
 }
 
+/* ---- history --------------------------------------------------------------------------------- */
+
+#define NOTE_MARKS_SQL                                                                             \
+    "select giro_directory.note_marks($1::text, $2::text[], $3::bigint[], $4::uuid[])"
+
+static const uint8_t mark_1[MARK_LENGTH] = {1};
+static const uint8_t mark_2[MARK_LENGTH] = {2};
+
+static const PgParams *await_note(void)
+{
+    for (int turn = 0; turn < 300 && fake_params(test.server, NOTE_MARKS_SQL) == NULL; turn++)
+        loop_run_until(test.loop, &test.never, 10);
+    return fake_params(test.server, NOTE_MARKS_SQL);
+}
+
+static void marks_of_all_coordinators_come_with_every_copy(void **state)
+{
+    uint8_t marks[HISTORY_MARKS_MAX][MARK_LENGTH];
+    (void)state;
+    start();
+    const History *history = shard_history(directory_shard(test.directory, 1));
+    memcpy(content.marks_of_b[0], mark_1, MARK_LENGTH);
+    memcpy(content.marks_of_b[1], mark_2, MARK_LENGTH);
+    content.mark_count = 2;
+    assert_true(refresh(1000));
+    assert_int_equal(history_marks(history, marks), 2);
+    assert_memory_equal(marks[1], mark_2, MARK_LENGTH);
+    content.mark_count = 1;
+    assert_true(refresh(1000));
+    assert_int_equal(history_marks(history, marks), 1);
+    assert_int_equal(shard_history(directory_shard(test.directory, 0))->listed_count, 0);
+}
+
+static void new_marks_are_written_once(void **state)
+{
+    size_t length;
+    (void)state;
+    start();
+    history_note(shard_history(directory_shard(test.directory, 1)), mark_1);
+    const PgParams *params = await_note();
+    assert_non_null(params);
+    assert_string_equal(fake_param_text(params, 0), "girod-1");
+    assert_int_equal(fake_array_count(params, 1), 1);
+    assert_string_equal(fake_array_text(params, 1, 0), "b");
+    assert_int_equal(fake_array_int8(params, 2, 0), 1);
+    assert_memory_equal(fake_array_bytes(params, 3, 0, &length), mark_1, MARK_LENGTH);
+    size_t sent = fake_sent_count(test.server);
+    loop_run_until(test.loop, &test.never, 1200);
+    assert_int_equal(fake_sent_count(test.server), sent);
+}
+
+static void marks_that_could_not_be_written_are_written_later(void **state)
+{
+    (void)state;
+    start();
+    fake_answer(test.server, NOTE_MARKS_SQL, fake_error("25006"));
+    history_note(shard_history(directory_shard(test.directory, 1)), mark_1);
+    assert_non_null(await_note());
+    size_t sent = fake_sent_count(test.server);
+    loop_run_until(test.loop, &test.never, 1200);
+    assert_int_equal(fake_sent_count(test.server), sent + 1);
+    assert_string_equal(fake_sent(test.server, sent), NOTE_MARKS_SQL);
+}
+
+static void a_copy_is_read_as_soon_as_the_marks_are_written(void **state)
+{
+    (void)state;
+    start();
+    fake_answer(test.server, NOTE_MARKS_SQL, fake_hang());
+    history_note(shard_history(directory_shard(test.directory, 1)), mark_1);
+    assert_non_null(await_note());
+    directory_refresh(test.directory, 3000, on_refreshed, NULL);
+    loop_run_until(test.loop, &test.never, 5);
+    assert_false(test.done);
+    fake_resume(test.server);
+    assert_true(loop_run_until(test.loop, &test.done, 1000));
+    assert_int_equal(test.fresh, 1);
+}
+
+static void a_readmitted_shard_gets_new_sessions(void **state)
+{
+    (void)state;
+    start();
+    const Shard *b = directory_shard(test.directory, 1);
+    content.epoch_of_b = 2;
+    content.timeline_of_b = "00000002";
+    fake_identity(fake_server("dsn-b"))->epoch = 2;
+    fake_identity(fake_server("dsn-b"))->timeline = "00000002";
+    size_t connects = fake_connects_seen(fake_server("dsn-b"));
+    assert_true(refresh(1000));
+    assert_false(shard_is_usable(b));
+    loop_run_until(test.loop, &test.never, 100);
+    assert_true(shard_is_usable(b));
+    assert_true(fake_connects_seen(fake_server("dsn-b")) > connects);
+}
+
 /* ---- unsound copies -------------------------------------------------------------------------- */
 
 static void assert_keeps_the_old_copy(void)
@@ -452,6 +573,14 @@ static void refuses_another_format(void **state)
     assert_keeps_the_old_copy();
 }
 
+static void refuses_a_timeline_that_init_has_not_noted(void **state)
+{
+    (void)state;
+    start();
+    content.timeline_of_b = "";
+    assert_keeps_the_old_copy();
+}
+
 static void refuses_an_ordinal_that_changed(void **state)
 {
     (void)state;
@@ -475,6 +604,12 @@ int main(void)
         TEST(loads_when_the_directory_comes_up_later),
         TEST(answers_refreshes_beyond_its_bound),
         TEST(gives_a_shard_with_a_new_address_new_sessions),
+        TEST(marks_of_all_coordinators_come_with_every_copy),
+        TEST(new_marks_are_written_once),
+        TEST(marks_that_could_not_be_written_are_written_later),
+        TEST(a_copy_is_read_as_soon_as_the_marks_are_written),
+        TEST(a_readmitted_shard_gets_new_sessions),
+        TEST(refuses_a_timeline_that_init_has_not_noted),
         TEST(refuses_a_gap),
         TEST(refuses_an_overlap),
         TEST(refuses_a_gap_at_the_start),

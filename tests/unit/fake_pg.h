@@ -98,8 +98,11 @@ typedef struct FakeIdentity
     const char *name;
     int ordinal;
     int format_version;
+    int64_t epoch;
     const char *system_identifier;
     const char *timeline;
+    const char *fenced; /* NULL: it is not */
+    int missing_marks;
     const char *isolation;
     const char *synchronous_commit;
     bool in_recovery;

@@ -77,6 +77,7 @@ FakeServer *fake_server(const char *dsn)
         .name = "shard-1",
         .ordinal = 1,
         .format_version = 1,
+        .epoch = 1,
         .system_identifier = "7000000000000000001",
         .timeline = "00000001",
         .isolation = "read committed",
@@ -174,11 +175,11 @@ static int asked_or(int value, const PgParams *params, int index)
 static FakeRows *identity_rows(const FakeServer *server, int pid, const PgParams *params)
 {
     const FakeIdentity *identity = &server->identity;
-    FakeRows *rows = fake_rows_new(19);
+    FakeRows *rows = fake_rows_new(21);
     fake_text(rows, identity->cluster);
     fake_text(rows, identity->name);
     fake_int4(rows, identity->ordinal);
-    fake_int8(rows, 1);
+    fake_int8(rows, identity->epoch);
     fake_int4(rows, identity->format_version);
     fake_text(rows, identity->system_identifier);
     fake_text(rows, identity->timeline);
@@ -194,6 +195,8 @@ static FakeRows *identity_rows(const FakeServer *server, int pid, const PgParams
     fake_int4(rows, asked_or(identity->statement_timeout_ms, params, 1));
     fake_int4(rows, asked_or(identity->idle_timeout_ms, params, 2));
     fake_int4(rows, identity->max_prepared);
+    fake_text(rows, identity->fenced);
+    fake_int4(rows, identity->missing_marks);
     return rows;
 }
 
@@ -214,7 +217,8 @@ static FakeAnswer answer_by_itself(const FakeServer *server, int pid, const char
                                          "limit",
                                          "finish",
                                          "select pg_logical_emit_message*",
-                                         "select giro.end_session*"};
+                                         "select giro.end_session*",
+                                         "select giro.fence_off*"};
     if (fake_is_set_up(text))
         return fake_rows(identity_rows(server, pid, params));
     for (size_t i = 0; i < ARRAY_LENGTH(silent); i++)

@@ -187,6 +187,12 @@ bool session_is_open(const Session *session)
     return session->open;
 }
 
+void session_note_mark(const Session *session, const uint8_t batch[MARK_LENGTH])
+{
+    (void)batch;
+    session->shard->marks++;
+}
+
 void session_cut(Session *session)
 {
     session->open = false;

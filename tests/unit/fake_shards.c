@@ -173,6 +173,11 @@ const char *shard_trouble(const Shard *shard)
     return shard->usable ? "" : "connection refused";
 }
 
+const char *shard_excuse(const Shard *shard)
+{
+    return shard->fenced ? "fenced: it is an older copy" : "does not answer";
+}
+
 void shard_suspect(Shard *shard, const char *why)
 {
     (void)why;

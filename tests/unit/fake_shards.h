@@ -14,7 +14,9 @@ struct Shard
     int ordinal;
     char letter;
     bool usable;
+    bool fenced;
     bool refuses_settling; /* no session for settling is granted */
+    size_t marks;          /* how often a commit was said to be acknowledged */
     TAILQ_HEAD(, ShardWaiter) waiters;
     void (*on_usable)(void *context, Shard *shard);
     void *on_usable_context;

@@ -71,6 +71,27 @@ static void help_is_found_however_it_is_asked_for(void **state)
     }
 }
 
+static void readmit_needs_a_shard_and_a_reason(void **state)
+{
+    (void)state;
+    Options options;
+    Error error = {0};
+    assert_true(parse(WORDS("readmit", "shard-1", "--config", "c", "--reason", "a failover"),
+                      &options, &error));
+    assert_int_equal(options.command, COMMAND_READMIT);
+    assert_string_equal(options.shard, "shard-1");
+    assert_string_equal(options.reason, "a failover");
+    expect_mistake(WORDS("readmit", "--config", "c", "--reason", "x"),
+                   "readmit needs the name of a shard");
+    expect_mistake(WORDS("readmit", "shard-1", "--config", "c"), "readmit needs --reason TEXT");
+    expect_mistake(WORDS("readmit", "shard-1", "--config", "c", "--reason", ""),
+                   "readmit needs --reason TEXT");
+    expect_mistake(WORDS("readmit", "shard-1", "shard-2", "--config", "c", "--reason", "x"),
+                   "\"shard-2\" is one word too many");
+    expect_mistake(WORDS("init", "shard-1", "--config", "c"), "\"shard-1\" is one word too many");
+    expect_mistake(WORDS("readmit", "shard-1", "--reason", "x"), "readmit needs --config FILE");
+}
+
 static void listen_takes_numeric_addresses_only(void **state)
 {
     (void)state;
@@ -93,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(serve_needs_no_more_than_a_description),
         cmocka_unit_test(help_is_found_however_it_is_asked_for),
+        cmocka_unit_test(readmit_needs_a_shard_and_a_reason),
         cmocka_unit_test(listen_takes_numeric_addresses_only),
     };
     route_library_init();

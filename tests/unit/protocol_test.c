@@ -83,6 +83,82 @@ static void another_content_under_a_known_key_is_reported_as_reuse(void **state)
     assert_int_equal(client.differing, DIFFERS_CREDIT_ACCOUNT);
 }
 
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+static void acknowledged_commits_are_noted_on_both_shards(void **state)
+{
+    World *world = *state;
+    Client client;
+    pay(world, &client, "a1", "b1");
+    check_posted(&client, MODE_2PC);
+    assert_int_equal(world->a->marks, 1);
+    assert_int_equal(world->b->marks, 1);
+}
+
+static void what_is_not_acknowledged_is_not_noted(void **state)
+{
+    World *world = *state;
+    Client client;
+    for (int i = 0; i < 3; i++)
+        fake_script(world->a, STATEMENT_COMMIT, FAKE_ERROR, "P0001");
+    pay(world, &client, "a1", "a2");
+    assert_int_equal(client.kind, OUTCOME_NOT_ACCEPTED);
+    assert_int_equal(world->a->marks, 0);
+}
+
+static void a_verdict_of_commit_is_an_acknowledgement(void **state)
+{
+    World *world = *state;
+    Client client;
+    fake_script(world->a, STATEMENT_COMMIT, FAKE_LOST, NULL);
+    fake_verdict("commit");
+    pay(world, &client, "a1", "a2");
+    check_posted(&client, MODE_LOCAL);
+    assert_int_equal(world->a->marks, 1);
+}
+
+/* ---- a shard that is fenced off -------------------------------------------------------------- */
+
+static void a_fenced_shard_is_unavailable_and_the_client_hears_why(void **state)
+{
+    World *world = *state;
+    Client client;
+    world->b->usable = false;
+    world->b->fenced = true;
+    pay(world, &client, "a1", "b1");
+    assert_int_equal(client.kind, OUTCOME_NOT_ACCEPTED);
+    assert_int_equal(client.code, ERROR_SHARD_UNAVAILABLE);
+    assert_string_equal(client.detail, "shard s2: fenced: it is an older copy");
+}
+
+static void the_wall_of_a_fenced_shard_is_an_outage_without_effect(void **state)
+{
+    World *world = *state;
+    Client client;
+    for (int i = 0; i < 3; i++)
+        fake_script(world->b, STATEMENT_LOCK, FAKE_ERROR, "GR004");
+    pay(world, &client, "a1", "b1");
+    assert_int_equal(client.kind, OUTCOME_NOT_ACCEPTED);
+    assert_int_equal(client.code, ERROR_SHARD_UNAVAILABLE);
+    assert_null(strstr(fake_conversation(), "prepare"));
+}
+
+static void a_fence_is_no_verdict(void **state)
+{
+    World *world = *state;
+    Client client;
+    fake_script(world->a, STATEMENT_COMMIT, FAKE_LOST, NULL);
+    fake_script(world->a, STATEMENT_VERDICT, FAKE_ERROR, "GR004");
+    fake_verdict("commit");
+    pay(world, &client, "a1", "b1");
+    check_posted(&client, MODE_2PC);
+    assert_string_equal(fake_conversation(), LOCK_A LOCK_B "s2: apply prepare\n"
+                                                           "s1: apply record commit\n"
+                                                           "s1: verdict transfers_by_id\n"
+                                                           "s1: verdict transfers_by_id\n"
+                                                           "s2: commit_prepared\n");
+}
+
 /* ---- failures before the decision ------------------------------------------------------------ */
 
 static void a_failed_prepare_is_tried_again_under_a_fresh_batch(void **state)
@@ -323,6 +399,12 @@ int main(void)
         with_world(a_missing_debit_account_records_nothing),
         with_world(a_known_key_is_answered_from_its_row_after_a_commit),
         with_world(another_content_under_a_known_key_is_reported_as_reuse),
+        with_world(acknowledged_commits_are_noted_on_both_shards),
+        with_world(what_is_not_acknowledged_is_not_noted),
+        with_world(a_verdict_of_commit_is_an_acknowledgement),
+        with_world(a_fenced_shard_is_unavailable_and_the_client_hears_why),
+        with_world(the_wall_of_a_fenced_shard_is_an_outage_without_effect),
+        with_world(a_fence_is_no_verdict),
         with_world(a_failed_prepare_is_tried_again_under_a_fresh_batch),
         with_world(the_tag_rollback_at_prepare_is_a_failure),
         with_world(a_shard_that_keeps_failing_is_an_error_without_effect),

@@ -1,6 +1,8 @@
 /* See protocol_world.h. */
 #include "protocol_world.h"
 
+#include <stdio.h>
+
 int set_up(void **state)
 {
     static World world;
@@ -53,6 +55,8 @@ void told(TransferWaiter *waiter, const TransferOutcome *outcome)
     client->code = outcome->code;
     client->replayed = outcome->replayed;
     client->differing = outcome->differing;
+    snprintf(client->detail, sizeof client->detail, "%s",
+             outcome->detail != NULL ? outcome->detail : "");
     if (outcome->record != NULL)
     {
         client->state = outcome->record->state;

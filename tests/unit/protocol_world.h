@@ -31,6 +31,7 @@ typedef struct Client
     ErrorCode refusal;
     bool replayed;
     unsigned differing;
+    char detail[160];
 } Client;
 
 typedef struct World

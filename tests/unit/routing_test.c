@@ -178,7 +178,7 @@ static void list_ranges(Config *config, Ranges *ret_ranges)
 
 static const PgRows *shard_rows(void)
 {
-    FakeRows *rows = fake_rows_new(3);
+    FakeRows *rows = fake_rows_new(6);
     for (int i = 1; i <= SHARDS; i++)
     {
         char name[16];
@@ -186,6 +186,9 @@ static const PgRows *shard_rows(void)
         fake_text(rows, name);
         fake_int4(rows, i);
         fake_text(rows, "d");
+        fake_text(rows, "7000000000000000001");
+        fake_int8(rows, 1);
+        fake_text(rows, "00000001");
     }
     return fake_lend(rows);
 }

@@ -157,10 +157,32 @@ static void an_async_client_hears_as_soon_as_the_debit_is_durable(void **state)
     assert_string_equal(fake_conversation(), HOLD CREDIT "s1: settle\n");
 }
 
+static void commits_of_its_steps_are_noted(void **state)
+{
+    World *world = *state;
+    Client client;
+    pay_by_saga(world, &client);
+    assert_int_equal(world->a->marks, 1); /* the close has no row of its own */
+    assert_int_equal(world->b->marks, 1);
+}
+
+static void a_credit_that_leaves_no_batch_row_is_not_noted(void **state)
+{
+    World *world = *state;
+    Client client;
+    fake_account("b1", "missing", 0);
+    pay_by_saga(world, &client);
+    assert_int_equal(client.state, TRANSFER_REVERSED);
+    assert_int_equal(world->a->marks, 2); /* hold, refund */
+    assert_int_equal(world->b->marks, 0); /* only a receipt */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_world(a_saga_holds_credits_and_closes),
+        with_world(commits_of_its_steps_are_noted),
+        with_world(a_credit_that_leaves_no_batch_row_is_not_noted),
         with_world(a_credit_that_stands_already_is_not_applied_again),
         with_world(a_refused_credit_leaves_its_receipt_before_the_refund),
         with_world(a_lost_credit_is_done_again_and_never_asked_about),

@@ -23,6 +23,7 @@ static const ShardOptions options = {
     .name = "shard-1",
     .ordinal = 1,
     .dsn = "a",
+    .incarnation = {"7000000000000000001", 1, "00000001"},
     .sessions_max = 4,
     .connect_deadline_ms = 50,
     .lock_timeout_ms = 1000,
@@ -36,6 +37,7 @@ static struct
     Loop *loop;
     FakeServer *server;
     Session *session;
+    History history;
     bool ended; /* the opening */
     bool opened;
     SessionFailure failure;
@@ -43,6 +45,7 @@ static struct
     bool returned;
     bool lost;
     int overdue;
+    int unfit;
 
     bool answered;
     size_t count;
@@ -89,13 +92,24 @@ static void on_overdue(Shard *shard, Session *session)
     pool.overdue++;
 }
 
-static const SessionEvents events = {on_opened, on_failed, on_returned, on_lost, on_overdue};
+static void on_unfit(Shard *shard, Session *session, SessionFailure failure, const char *why)
+{
+    (void)shard;
+    (void)session;
+    pool.failure = failure;
+    snprintf(pool.why, sizeof pool.why, "%s", why);
+    pool.unfit++;
+}
+
+static const SessionEvents events = {on_opened, on_failed,  on_returned,
+                                     on_lost,   on_overdue, on_unfit};
 
 static void open_with(bool probe, Backend forsaken)
 {
     SessionOrder order = {
         .loop = pool.loop,
         .options = &options,
+        .history = &pool.history,
         .events = &events,
         .probe = probe,
         .forsaken = forsaken,
@@ -143,6 +157,7 @@ static int setup(void **state)
     fake_start();
     pool.loop = loop_new();
     pool.server = fake_server("a");
+    history_expect(&pool.history, &options.incarnation);
     return 0;
 }
 
@@ -325,6 +340,128 @@ static void a_probe_that_cannot_commit_is_named_for_its_successor(void **state)
     assert_int_equal(pool.session->identity.backend.pid, 1000);
 }
 
+/* ---- history --------------------------------------------------------------------------------- */
+
+#define FENCE_OFF_SQL "select giro.fence_off($1::bigint, $2::text)"
+
+static void asks_for_all_marks_that_are_known(void **state)
+{
+    static const uint8_t marks[2][MARK_LENGTH] = {{1}, {2}};
+    size_t length = 0;
+    (void)state;
+    history_note(&pool.history, marks[0]);
+    history_list(&pool.history, marks[1]);
+    open_session();
+    assert_true(pool.opened);
+    const PgParams *params = fake_params(pool.server, statement_row(STATEMENT_SESSION)->sql);
+    assert_int_equal(fake_array_count(params, 3), 2);
+    assert_memory_equal(fake_array_bytes(params, 3, 0, &length), marks[0], MARK_LENGTH);
+    assert_memory_equal(fake_array_bytes(params, 3, 1, &length), marks[1], MARK_LENGTH);
+}
+
+static void assert_fenced_off(const char *why)
+{
+    open_session();
+    assert_false(pool.opened);
+    assert_int_equal(pool.failure, SESSION_FENCED);
+    assert_string_equal(pool.why, why);
+    assert_string_equal(fake_sent(pool.server, 0), FENCE_OFF_SQL);
+    assert_int_equal(fake_sent_count(pool.server), 1);
+    const PgParams *params = fake_params(pool.server, FENCE_OFF_SQL);
+    assert_int_equal(fake_param_int8(params, 0), fake_identity(pool.server)->epoch);
+    assert_string_equal(fake_param_text(params, 1), why + strlen("fenced: "));
+}
+
+static void a_missing_mark_fences_the_shard_off(void **state)
+{
+    static const uint8_t marks[3][MARK_LENGTH] = {{1}, {2}, {3}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        history_note(&pool.history, marks[i]);
+    fake_identity(pool.server)->missing_marks = 2;
+    assert_fenced_off("fenced: 2 of 3 batches that it has acknowledged are missing: it is an older "
+                      "copy, or a failover has lost them");
+}
+
+static void a_changed_timeline_fences_the_shard_off(void **state)
+{
+    (void)state;
+    fake_identity(pool.server)->timeline = "00000002";
+    assert_fenced_off("fenced: its timeline is 00000002, not 00000001: it was promoted, or "
+                      "restored");
+}
+
+static void an_older_epoch_fences_the_shard_off(void **state)
+{
+    Incarnation newer = {"7000000000000000001", 3, "00000002"};
+    (void)state;
+    history_expect(&pool.history, &newer);
+    assert_fenced_off("fenced: its epoch is 1, not 3: another server has taken its place");
+}
+
+static void a_shard_that_cannot_be_fenced_off_is_not_used_either(void **state)
+{
+    (void)state;
+    fake_identity(pool.server)->timeline = "00000002";
+    fake_answer(pool.server, FENCE_OFF_SQL, fake_lose());
+    open_session();
+    assert_false(pool.opened);
+    assert_int_equal(pool.failure, SESSION_FENCED);
+}
+
+static void a_fence_that_stands_is_reported_and_nothing_is_sent(void **state)
+{
+    (void)state;
+    fake_identity(pool.server)->fenced = "it is an older copy";
+    fake_identity(pool.server)->timeline = "00000002";
+    open_session();
+    assert_false(pool.opened);
+    assert_int_equal(pool.failure, SESSION_FENCED);
+    assert_string_equal(pool.why, "fenced: it is an older copy");
+    assert_int_equal(fake_sent_count(pool.server), 0);
+}
+
+/* Somebody has readmitted it, and the copy of the directory is old: so is what it says of
+ * timelines and marks. */
+static void a_newer_epoch_is_refused_and_not_fenced_off(void **state)
+{
+    (void)state;
+    fake_identity(pool.server)->epoch = 2;
+    fake_identity(pool.server)->timeline = "00000002";
+    fake_identity(pool.server)->missing_marks = 1;
+    assert_refused("its epoch is 2, and the directory knows only 1");
+    assert_int_equal(fake_sent_count(pool.server), 0);
+}
+
+static void another_server_is_refused_and_not_fenced_off(void **state)
+{
+    (void)state;
+    fake_identity(pool.server)->system_identifier = "7000000000000000002";
+    fake_identity(pool.server)->timeline = "00000002";
+    assert_refused("another server answers: its system identifier is 7000000000000000002, not "
+                   "7000000000000000001");
+    assert_int_equal(fake_sent_count(pool.server), 0);
+}
+
+/* What was asked with what was known then is not judged by what is known now. */
+static void a_history_that_changes_under_way_is_not_mixed_with_the_old_one(void **state)
+{
+    Incarnation newer = {"7000000000000000001", 2, "00000001"};
+    (void)state;
+    fake_identity(pool.server)->epoch = 2;
+    fake_identity(pool.server)->missing_marks = 1;
+    SessionOrder order = {pool.loop, NULL, &options, &pool.history, &events, false, {0}};
+    fake_answer(pool.server, statement_row(STATEMENT_SESSION)->sql, fake_hang());
+    pool.session = session_open(&order);
+    loop_run_until(pool.loop, &pool.lost, 10);
+    history_expect(&pool.history, &newer);
+    fake_resume(pool.server);
+    assert_true(loop_run_until(pool.loop, &pool.ended, 1000));
+    assert_false(pool.opened);
+    assert_int_not_equal(pool.failure, SESSION_FENCED);
+    assert_int_equal(fake_sent_count(pool.server), 0);
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 static void limits_the_first_call_of_a_transaction_and_hides_it(void **state)
@@ -484,6 +621,31 @@ static void reports_a_missed_deadline_once(void **state)
     assert_int_equal(pool.session->state, SESSION_CLOSED);
 }
 
+static void the_wall_of_a_fenced_shard_is_reported_before_the_holder_is_told(void **state)
+{
+    (void)state;
+    hold();
+    fake_answer(pool.server, "verdict", fake_error("GR004"));
+    session_add(pool.session, STATEMENT_VERDICT, NULL);
+    send_now();
+    assert_string_equal(pool.answers[0].sqlstate, "GR004");
+    assert_int_equal(pool.unfit, 1);
+    assert_int_equal(pool.failure, SESSION_FENCED);
+    assert_string_equal(pool.why, "fenced: another coordinator has found that history is lost");
+}
+
+static void a_server_that_takes_no_writes_any_more_is_reported(void **state)
+{
+    (void)state;
+    hold();
+    fake_answer(pool.server, "verdict", fake_error("25006"));
+    session_add(pool.session, STATEMENT_VERDICT, NULL);
+    send_now();
+    assert_int_equal(pool.unfit, 1);
+    assert_int_equal(pool.failure, SESSION_REFUSED);
+    assert_string_equal(pool.why, "the server has become read-only");
+}
+
 static void a_cut_session_answers_what_was_under_way(void **state)
 {
     (void)state;
@@ -530,6 +692,17 @@ int main(void)
         TEST(refuses_a_missing_function),
         TEST(reports_a_server_that_is_not_reached),
         TEST(a_probe_that_cannot_commit_is_named_for_its_successor),
+        TEST(asks_for_all_marks_that_are_known),
+        TEST(a_missing_mark_fences_the_shard_off),
+        TEST(a_changed_timeline_fences_the_shard_off),
+        TEST(an_older_epoch_fences_the_shard_off),
+        TEST(a_shard_that_cannot_be_fenced_off_is_not_used_either),
+        TEST(a_fence_that_stands_is_reported_and_nothing_is_sent),
+        TEST(a_newer_epoch_is_refused_and_not_fenced_off),
+        TEST(another_server_is_refused_and_not_fenced_off),
+        TEST(the_wall_of_a_fenced_shard_is_reported_before_the_holder_is_told),
+        TEST(a_server_that_takes_no_writes_any_more_is_reported),
+        TEST(a_history_that_changes_under_way_is_not_mixed_with_the_old_one),
         TEST(limits_the_first_call_of_a_transaction_and_hides_it),
         TEST(limits_each_call_outside_of_a_transaction),
         TEST(finishes_prepared_transactions_alone_and_without_a_limit),

@@ -1,5 +1,7 @@
 /*
- * The pool of one shard over scripted connections: granting, caps, suspicion, probes, failover.
+ * The pool of one shard over scripted connections: granting, caps, suspicion, probes, failover,
+ * lost history.
+ *
  * Fakes: tests/unit/fake_pg.c tests/unit/fake_server.c tests/unit/fake_values.c
  */
 #include "shard/shard.h"
@@ -20,6 +22,7 @@ static const ShardOptions options = {
     .name = "shard-1",
     .ordinal = 1,
     .dsn = "a",
+    .incarnation = {"7000000000000000001", 1, "00000001"},
     .sessions_max = 2,
     .connect_deadline_ms = 40,
     .lock_timeout_ms = 1000,
@@ -407,19 +410,131 @@ static void refuses_another_server_at_the_same_place(void **state)
     assert_non_null(strstr(shard_trouble(test.shard), "another server answers"));
 }
 
-static void closes_sessions_of_an_older_timeline(void **state)
+static void lost_history_closes_all_sessions_and_is_no_secret(void **state)
 {
+    Wanter traffic = {0};
+    Wanter settling = {0};
     (void)state;
-    Wanter wanter = {0};
     start();
-    Session *old = get(&wanter, SESSION_TRAFFIC);
+    Session *held = get(&traffic, SESSION_TRAFFIC);
     fake_identity(test.server)->timeline = "00000002";
     shard_suspect(test.shard, "a stage was late");
-    await_usable();
-    assert_int_equal(shard_counts(test.shard).sessions_open, 2);
-    session_release(old);
+    assert_string_equal(shard_excuse(test.shard), "does not answer");
+    run_for(150);
+    assert_false(shard_is_usable(test.shard));
+    assert_memory_equal(shard_excuse(test.shard), "fenced: ", 8);
+    assert_string_equal(shard_trouble(test.shard),
+                        "fenced: its timeline is 00000002, not 00000001: "
+                        "it was promoted, or restored");
     assert_int_equal(shard_counts(test.shard).sessions_open, 1);
+    want(&settling, SESSION_SETTLE, 50);
+    assert_true(loop_run_until(test.loop, &settling.told, 1000));
+    assert_null(settling.session);
+    session_release(held);
+    assert_int_equal(shard_counts(test.shard).sessions_open, 0);
+}
+
+static void a_readmitted_shard_is_used_again(void **state)
+{
+    Incarnation readmitted = {"7000000000000000001", 2, "00000002"};
+    Wanter wanter = {0};
+    (void)state;
+    start();
+    fake_identity(test.server)->timeline = "00000002";
+    fake_crash(test.server);
+    run_for(150);
+    assert_memory_equal(shard_excuse(test.shard), "fenced: ", 8);
+    fake_identity(test.server)->epoch = 2;
+    run_for(150);
+    assert_false(shard_is_usable(test.shard));
+    shard_expect(test.shard, &readmitted);
+    await_usable();
+    assert_memory_not_equal(shard_excuse(test.shard), "fenced: ", 8);
+    session_release(get(&wanter, SESSION_TRAFFIC));
+}
+
+static void a_new_incarnation_ends_all_sessions_of_the_old_one(void **state)
+{
+    Incarnation same = options.incarnation;
+    Incarnation other = {"7000000000000000001", 2, "00000002"};
+    Wanter wanter = {0};
+    (void)state;
+    start();
+    Session *held = get(&wanter, SESSION_TRAFFIC);
+    shard_expect(test.shard, &same);
     assert_true(shard_is_usable(test.shard));
+    shard_expect(test.shard, &other);
+    assert_false(shard_is_usable(test.shard));
+    assert_int_equal(shard_counts(test.shard).sessions_open, 1);
+    session_release(held);
+    assert_int_equal(shard_counts(test.shard).sessions_open, 0);
+    run_for(150);
+    assert_memory_equal(shard_excuse(test.shard), "fenced: ", 8); /* its epoch is older */
+}
+
+static void marks_of_a_session_count_only_for_its_incarnation(void **state)
+{
+    static const uint8_t mark[MARK_LENGTH] = {1};
+    uint8_t marks[HISTORY_MARKS_MAX][MARK_LENGTH];
+    Incarnation other = {"7000000000000000001", 2, "00000001"};
+    Wanter wanter = {0};
+    (void)state;
+    start();
+    Session *held = get(&wanter, SESSION_TRAFFIC);
+    session_note_mark(held, mark);
+    assert_int_equal(history_marks(shard_history(test.shard), marks), 1);
+    shard_expect(test.shard, &other);
+    assert_int_equal(history_marks(shard_history(test.shard), marks), 0);
+    session_note_mark(held, mark);
+    assert_int_equal(history_marks(shard_history(test.shard), marks), 0);
+    session_release(held);
+}
+
+static void answer_with(Session *session, const char *sqlstate)
+{
+    fake_answer(test.server, "verdict", fake_error(sqlstate));
+    session_begin(session);
+    session_add(session, STATEMENT_VERDICT, NULL);
+    test.answered = false;
+    session_send(session, 20, on_answer, NULL);
+    assert_true(loop_run_until(test.loop, &test.answered, 1000));
+}
+
+static void the_wall_of_another_coordinator_ends_all_sessions(void **state)
+{
+    Wanter first = {0};
+    Wanter second = {0};
+    (void)state;
+    start();
+    Session *one = get(&first, SESSION_TRAFFIC);
+    Session *other = get(&second, SESSION_TRAFFIC);
+    fake_identity(test.server)->fenced = "it is an older copy";
+    answer_with(one, "GR004");
+    assert_false(shard_is_usable(test.shard));
+    assert_memory_equal(shard_excuse(test.shard), "fenced: ", 8);
+    session_release(one);
+    session_release(other);
+    assert_int_equal(shard_counts(test.shard).sessions_open, 0);
+    run_for(150);
+    assert_string_equal(shard_trouble(test.shard), "fenced: it is an older copy");
+}
+
+static void a_demoted_server_is_left_until_it_takes_writes_again(void **state)
+{
+    Wanter wanter = {0};
+    (void)state;
+    start();
+    Session *session = get(&wanter, SESSION_TRAFFIC);
+    fake_identity(test.server)->read_only = true;
+    answer_with(session, "25006");
+    assert_string_equal(shard_trouble(test.shard), "the server has become read-only");
+    session_release(session);
+    assert_int_equal(shard_counts(test.shard).sessions_open, 0);
+    run_for(150);
+    assert_false(shard_is_usable(test.shard));
+    assert_memory_not_equal(shard_excuse(test.shard), "fenced: ", 8);
+    fake_identity(test.server)->read_only = false;
+    await_usable();
 }
 
 int main(void)
@@ -444,7 +559,12 @@ int main(void)
         TEST(goes_on_with_fewer_sessions_when_no_more_can_be_had),
         TEST(follows_a_new_address),
         TEST(refuses_another_server_at_the_same_place),
-        TEST(closes_sessions_of_an_older_timeline),
+        TEST(lost_history_closes_all_sessions_and_is_no_secret),
+        TEST(a_readmitted_shard_is_used_again),
+        TEST(a_new_incarnation_ends_all_sessions_of_the_old_one),
+        TEST(marks_of_a_session_count_only_for_its_incarnation),
+        TEST(the_wall_of_another_coordinator_ends_all_sessions),
+        TEST(a_demoted_server_is_left_until_it_takes_writes_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

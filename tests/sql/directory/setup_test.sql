@@ -23,7 +23,7 @@ select test.same('select * from giro_directory.read_cluster()', $$values ('demo'
 select lives_ok($$select giro_directory.setup_shard('s2', 2, 'host=b', '{"zone": "x"}', '22')$$,
                 'a shard is set up');
 select lives_ok($$select giro_directory.setup_shard('s1', 1, 'host=a', null, '11')$$, 'another');
-select test.same('select * from giro_directory.read_shards()',
+select test.same('select name, ordinal, dsn from giro_directory.read_shards()',
                  $$values ('s1', 1, 'host=a'), ('s2', 2, 'host=b')$$,
                  'they are read in lock order');
 select pg_temp.version() as version \gset
@@ -122,6 +122,21 @@ values
      $$insert into giro_directory.shards values ('s', 7, 'x', '1', '1')$$),
     ('shards_system_identifier_is_not_empty',
      $$insert into giro_directory.shards values ('s', 7, 'x', '{}', '')$$),
+    ('shards_epoch_is_positive', 'update giro_directory.shards set epoch = 0'),
+    ('shards_timeline_is_one', $$update giro_directory.shards set timeline = '1'$$),
+    ('marks_key', $$insert into giro_directory.marks
+                    select 's1', gen_random_uuid(), 1, 'g' union all
+                    select 's1', '00000000-0000-8000-8000-000000000001', 1, 'g'
+                    from generate_series(1, 2)$$),
+    ('marks_shard_exists',
+     $$insert into giro_directory.marks values ('s9', gen_random_uuid(), 1, 'g')$$),
+    ('readmissions_key', $$insert into giro_directory.readmissions
+                           select 's1', 2, '00000001', null, '{}', 'x'
+                           from generate_series(1, 2)$$),
+    ('readmissions_shard_exists', $$insert into giro_directory.readmissions
+                                    values ('s9', 2, '00000001', null, '{}', 'x')$$),
+    ('readmissions_say_why', $$insert into giro_directory.readmissions
+                               values ('s1', 2, '00000001', null, '{}', '')$$),
     ('keyspaces_key', $$insert into giro_directory.keyspaces values ('', 'hash')$$),
     ('keyspaces_kind_is_known', $$insert into giro_directory.keyspaces values ('k', 'list')$$),
     ('keyspaces_default_mode_is_known',
@@ -176,8 +191,9 @@ select test.same(
       where p.pronamespace = 'giro_directory'::regnamespace
         and has_function_privilege('giro_coordinator', p.oid, 'execute')
       order by p.proname collate "C"$$,
-    $$values ('read_cluster'), ('read_keyspaces'), ('read_partitions'), ('read_shards')$$,
-    'the coordinator only reads');
+    $$values ('note_marks'), ('read_cluster'), ('read_keyspaces'), ('read_marks'),
+             ('read_partitions'), ('read_shards')$$,
+    'the coordinator reads, and notes marks');
 select is_empty(
     $$select p.proname from pg_proc p
       where p.pronamespace = 'giro_directory'::regnamespace

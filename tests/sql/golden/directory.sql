@@ -52,6 +52,29 @@ begin
 end
 $$;
 
+CREATE FUNCTION giro_directory.note_marks(p_coordinator text, p_shards text[], p_epochs bigint[], p_batches uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+begin
+    insert into marks (shard, batch, epoch, coordinator)
+    select n.shard, n.batch, n.epoch, p_coordinator
+    from unnest(p_shards, p_epochs, p_batches) with ordinality n (shard, epoch, batch, place)
+    join shards s on s.name = n.shard and s.epoch = n.epoch
+    order by n.place
+    on conflict (shard, batch) do nothing;
+
+    if pg_try_advisory_xact_lock(1195987535, -2) then
+        delete from marks m
+        using (select r.shard, r.batch,
+                      row_number() over (partition by r.shard
+                                         order by r.epoch desc, r.noted_at desc, r.batch) as place
+               from marks r) o
+        where o.place > 32 and m.shard = o.shard and m.batch = o.batch;
+    end if;
+end
+$$;
+
 CREATE FUNCTION giro_directory.raise_version(p_changed boolean) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
@@ -74,16 +97,49 @@ CREATE FUNCTION giro_directory.read_keyspaces() RETURNS TABLE(prefix text, kind 
     SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
     AS $$select k.prefix, k.kind, k.default_mode from keyspaces k order by k.prefix$$;
 
+CREATE FUNCTION giro_directory.read_marks() RETURNS TABLE(shard text, batch uuid, coordinator text, noted_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$select m.shard, m.batch, m.coordinator, m.noted_at
+    from marks m
+    join shards s on s.name = m.shard and s.epoch = m.epoch
+    order by m.shard, m.noted_at desc, m.batch$$;
+
 CREATE FUNCTION giro_directory.read_partitions() RETURNS TABLE(partition integer, keyspace text, lo bytea, hi bytea, shard text, epoch bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
     AS $$select p.partition, p.keyspace, p.lo, p.hi, p.shard, p.epoch
     from partitions p order by p.keyspace, p.lo$$;
 
-CREATE FUNCTION giro_directory.read_shards() RETURNS TABLE(name text, ordinal integer, dsn text)
+CREATE FUNCTION giro_directory.read_shards() RETURNS TABLE(name text, ordinal integer, dsn text, system_identifier text, epoch bigint, timeline text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
-    AS $$select s.name, s.ordinal, s.dsn from shards s order by s.ordinal$$;
+    AS $$select s.name, s.ordinal, s.dsn, s.system_identifier, s.epoch, s.timeline
+    from shards s order by s.ordinal$$;
+
+CREATE FUNCTION giro_directory.readmit(p_shard text, p_dsn text, p_system_identifier text, p_epoch bigint, p_timeline text, p_fenced text, p_missing uuid[], p_reason text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+declare
+    v_before bigint;
+    v_epoch bigint;
+begin
+    perform giro_directory.raise_version(true);
+
+    select s.epoch into strict v_before from shards s where s.name = p_shard;
+    v_epoch := greatest(v_before, p_epoch) + 1;
+    update shards
+    set dsn = p_dsn, system_identifier = p_system_identifier, epoch = v_epoch, timeline = p_timeline
+    where name = p_shard;
+    update marks set epoch = v_epoch
+    where shard = p_shard and epoch = v_before and batch <> all (p_missing);
+    delete from marks where shard = p_shard and epoch <> v_epoch;
+    insert into readmissions (shard, epoch, timeline, fenced, missing_marks, reason)
+    values (p_shard, v_epoch, p_timeline, p_fenced, p_missing, p_reason);
+    return v_epoch;
+end
+$$;
 
 CREATE FUNCTION giro_directory.setup_cluster(p_name text) RETURNS void
     LANGUAGE plpgsql
@@ -97,6 +153,26 @@ begin
     select c.name into strict v_name from cluster c;
     if v_name <> p_name then
         raise exception 'this directory is of cluster %, not of %', v_name, p_name
+            using errcode = 'GR010';
+    end if;
+end
+$$;
+
+CREATE FUNCTION giro_directory.setup_history(p_shard text, p_epoch bigint, p_timeline text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+declare
+    v_shard giro_directory.shards;
+begin
+    update shards set epoch = p_epoch, timeline = p_timeline
+    where name = p_shard and timeline = '';
+
+    select * into strict v_shard from shards s where s.name = p_shard;
+    if (v_shard.epoch, v_shard.timeline) <> (p_epoch, p_timeline) then
+        raise exception 'shard % is at epoch %, timeline %, and this server at %, % (see girod '
+                        'readmit)',
+            p_shard, v_shard.epoch, v_shard.timeline, p_epoch, p_timeline
             using errcode = 'GR010';
     end if;
 end
@@ -230,6 +306,14 @@ CREATE TABLE giro_directory.keyspaces (
     CONSTRAINT keyspaces_prefix_is_part_of_an_id CHECK ((prefix ~ '^[A-Za-z0-9._:@-]{0,96}$'::text))
 );
 
+CREATE TABLE giro_directory.marks (
+    shard text NOT NULL COLLATE pg_catalog."C",
+    batch uuid NOT NULL,
+    epoch bigint NOT NULL,
+    coordinator text NOT NULL,
+    noted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 CREATE TABLE giro_directory.migrations (
     number integer NOT NULL,
     name text NOT NULL,
@@ -256,16 +340,31 @@ ALTER TABLE giro_directory.partitions ALTER COLUMN partition ADD GENERATED ALWAY
     CACHE 1
 );
 
+CREATE TABLE giro_directory.readmissions (
+    shard text NOT NULL COLLATE pg_catalog."C",
+    epoch bigint NOT NULL,
+    timeline text NOT NULL,
+    fenced text,
+    missing_marks uuid[] NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT readmissions_say_why CHECK ((reason <> ''::text))
+);
+
 CREATE TABLE giro_directory.shards (
     name text NOT NULL COLLATE pg_catalog."C",
     ordinal integer NOT NULL,
     dsn text NOT NULL,
     tags jsonb DEFAULT '{}'::jsonb NOT NULL,
     system_identifier text NOT NULL,
+    epoch bigint DEFAULT 1 NOT NULL,
+    timeline text DEFAULT ''::text NOT NULL,
+    CONSTRAINT shards_epoch_is_positive CHECK ((epoch >= 1)),
     CONSTRAINT shards_name_is_a_name CHECK ((name ~ '^[a-z0-9-]{1,40}$'::text)),
     CONSTRAINT shards_ordinal_is_not_negative CHECK ((ordinal >= 0)),
     CONSTRAINT shards_system_identifier_is_not_empty CHECK ((system_identifier <> ''::text)),
-    CONSTRAINT shards_tags_are_an_object CHECK ((jsonb_typeof(tags) = 'object'::text))
+    CONSTRAINT shards_tags_are_an_object CHECK ((jsonb_typeof(tags) = 'object'::text)),
+    CONSTRAINT shards_timeline_is_one CHECK ((timeline ~ '^([0-9A-F]{8})?$'::text))
 );
 
 ALTER TABLE ONLY giro_directory.cluster
@@ -273,6 +372,9 @@ ALTER TABLE ONLY giro_directory.cluster
 
 ALTER TABLE ONLY giro_directory.keyspaces
     ADD CONSTRAINT keyspaces_key PRIMARY KEY (prefix);
+
+ALTER TABLE ONLY giro_directory.marks
+    ADD CONSTRAINT marks_key PRIMARY KEY (shard, batch);
 
 ALTER TABLE ONLY giro_directory.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (number);
@@ -286,11 +388,17 @@ ALTER TABLE ONLY giro_directory.partitions
 ALTER TABLE ONLY giro_directory.partitions
     ADD CONSTRAINT partitions_upper_ends_differ UNIQUE NULLS NOT DISTINCT (keyspace, hi) DEFERRABLE INITIALLY DEFERRED;
 
+ALTER TABLE ONLY giro_directory.readmissions
+    ADD CONSTRAINT readmissions_key PRIMARY KEY (shard, epoch);
+
 ALTER TABLE ONLY giro_directory.shards
     ADD CONSTRAINT shards_key PRIMARY KEY (name);
 
 ALTER TABLE ONLY giro_directory.shards
     ADD CONSTRAINT shards_ordinal_is_unique UNIQUE (ordinal);
+
+ALTER TABLE ONLY giro_directory.marks
+    ADD CONSTRAINT marks_shard_exists FOREIGN KEY (shard) REFERENCES giro_directory.shards(name);
 
 ALTER TABLE ONLY giro_directory.partitions
     ADD CONSTRAINT partitions_keyspace_exists FOREIGN KEY (keyspace) REFERENCES giro_directory.keyspaces(prefix);
@@ -301,9 +409,14 @@ ALTER TABLE ONLY giro_directory.partitions
 ALTER TABLE ONLY giro_directory.partitions
     ADD CONSTRAINT partitions_upper_end_is_the_next_lower_end FOREIGN KEY (keyspace, hi) REFERENCES giro_directory.partitions(keyspace, lo) DEFERRABLE INITIALLY DEFERRED;
 
+ALTER TABLE ONLY giro_directory.readmissions
+    ADD CONSTRAINT readmissions_shard_exists FOREIGN KEY (shard) REFERENCES giro_directory.shards(name);
+
 REVOKE ALL ON FUNCTION giro_directory.check_cover() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION giro_directory.grant_coordinator(p_role name) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.note_marks(p_coordinator text, p_shards text[], p_epochs bigint[], p_batches uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION giro_directory.raise_version(p_changed boolean) FROM PUBLIC;
 
@@ -311,11 +424,17 @@ REVOKE ALL ON FUNCTION giro_directory.read_cluster() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION giro_directory.read_keyspaces() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION giro_directory.read_marks() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION giro_directory.read_partitions() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION giro_directory.read_shards() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION giro_directory.readmit(p_shard text, p_dsn text, p_system_identifier text, p_epoch bigint, p_timeline text, p_fenced text, p_missing uuid[], p_reason text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION giro_directory.setup_cluster(p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.setup_history(p_shard text, p_epoch bigint, p_timeline text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION giro_directory.setup_keyspace(p_prefix text, p_kind text, p_default_mode text) FROM PUBLIC;
 

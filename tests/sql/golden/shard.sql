@@ -157,8 +157,11 @@ CREATE TABLE giro.shard (
     format_version integer DEFAULT 1 NOT NULL,
     epoch bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    fenced text,
+    fenced_at timestamp with time zone,
     CONSTRAINT shard_cluster_is_a_name CHECK ((cluster ~ '^[a-z0-9-]{1,40}$'::text)),
     CONSTRAINT shard_epoch_is_positive CHECK ((epoch >= 1)),
+    CONSTRAINT shard_fence_says_why_and_when CHECK ((((fenced IS NULL) = (fenced_at IS NULL)) AND (fenced <> ''::text))),
     CONSTRAINT shard_name_is_a_name CHECK ((name ~ '^[a-z0-9-]{1,40}$'::text)),
     CONSTRAINT shard_ordinal_is_not_negative CHECK ((ordinal >= 0)),
     CONSTRAINT shard_singleton_is_true CHECK (singleton)

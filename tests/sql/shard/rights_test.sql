@@ -10,14 +10,15 @@ select test.same(
         'account_create', 'account_entries', 'account_get', 'account_list', 'account_patch',
         'apply', 'batches_in_doubt', 'be_present', 'books', 'claim',
         'coordinator_is_present', 'coordinators_present', 'end_session',
-        'end_stopped_sessions', 'finish', 'fold_clearing', 'give_up', 'identity',
+        'end_stopped_sessions', 'fence_off', 'finish', 'fold_clearing', 'give_up', 'identity',
         'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'note_waiting', 'postpone',
-        'prepared_exists', 'prepared_list', 'receipts_by_id', 'receive', 'reconcile_accounts',
-        'reconcile_batches', 'reconcile_claim', 'reconcile_credits', 'reconcile_end',
-        'reconcile_ids', 'reconcile_note', 'reconcile_prepared', 'reconcile_transfers',
-        'reconcile_verdicts', 'record', 'recovery', 'register_coordinator', 'session',
-        'settle', 'settled_leg', 'shard_state', 'steps_home', 'steps_remote', 'stuck_leg',
-        'take_over', 'tombstone', 'transfers_by_id', 'verdict', 'verdicts_by_id', 'wait_for'])$$,
+        'prepared_exists', 'prepared_list', 'receipts_by_id', 'receive',
+        'reconcile_accounts', 'reconcile_batches', 'reconcile_claim', 'reconcile_credits',
+        'reconcile_end', 'reconcile_ids', 'reconcile_note', 'reconcile_prepared',
+        'reconcile_transfers', 'reconcile_verdicts', 'record', 'recovery',
+        'register_coordinator', 'session', 'settle', 'settled_leg', 'shard_state',
+        'steps_home', 'steps_remote', 'stuck_leg', 'take_over', 'tombstone',
+        'transfers_by_id', 'verdict', 'verdicts_by_id', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
     $$select p.proname from pg_proc p
@@ -46,6 +47,7 @@ from unnest(array['select * from giro.accounts', 'select * from giro.shard',
                   'update giro.accounts set balance = 1', 'delete from giro.batches',
                   'select giro.grant_coordinator(''giro_coordinator'')',
                   'select giro.setup_shard(''demo'', ''shard-1'', 1)',
+                  'select giro.readmit(9)',
                   'select giro.fence(''{}'', ''{}'', ''{}'', ''{}'', true)']) s;
 
 -- grant_coordinator converges
@@ -66,7 +68,7 @@ select is_empty(
 select is_empty(
     $$select p.proname from pg_proc p
       where p.pronamespace = 'giro'::regnamespace and p.provolatile <> 'v'
-        and p.proname not in ('books', 'identity', 'fence_class', 'patience', 'patience_is_over',
+        and p.proname not in ('books', 'fence_class', 'patience', 'patience_is_over',
                             'presence_class')$$,
     'all that lock or decide are volatile');
 call test.execute('a', 'create temporary table accounts (id text)');

@@ -9,7 +9,7 @@ select throws_ok($$select giro.setup_shard('other', 'shard-1', 1)$$, 'GR010',
 select throws_ok($$select giro.setup_shard('demo', 'shard-2', 1)$$, 'GR010', null, 'another name');
 select throws_ok($$select giro.setup_shard('demo', 'shard-1', 2)$$, 'GR010', null,
                  'another ordinal');
-select test.same('select cluster, name, ordinal, epoch, format_version from giro.identity()',
+select test.same('select cluster, name, ordinal, epoch, format_version from giro.identity(''{}'')',
                  $$values ('demo', 'shard-1', 1, 1, 1)$$, 'what stands is not changed');
 
 \set args 'array[2, 3], array['''', ''r:''], array[''hash'', ''range''], array[''\\x80'', ''\\x'']::bytea[], array[null, ''\\x61'']::bytea[], array[1, 5]'
