@@ -125,6 +125,7 @@ static void start_parts(Service *service, const Options *options, const Config *
     ReconcilerOptions reconciler = {
         .loop = service->loop,
         .directory = service->directory,
+        .metrics = service->metrics,
         .instance = options->instance,
         .every_ms = (uint64_t)options->reconcile_every_s * 1000,
     };

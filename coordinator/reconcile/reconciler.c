@@ -17,6 +17,19 @@ enum
     LOOK_MIN_MS = 200,
 };
 
+static const MetricFamily passes_family = {
+    .name = "giro_reconciliations_total",
+    .help = "Passes of reconciliation that ended here, by result.",
+    .type = METRIC_COUNTER,
+    .labels = {"result"},
+};
+
+static const MetricFamily findings_family = {
+    .name = "giro_reconciliation_findings_total",
+    .help = "What these passes found to be wrong; each pass counts what still is.",
+    .type = METRIC_COUNTER,
+};
+
 /* A run and its report, which is the pass's own while it goes on. */
 typedef struct Kept
 {
@@ -34,6 +47,8 @@ struct Reconciler
     size_t count;
     Pass *pass;
     bool pass_is_scheduled;
+    Counter *passes[VERDICT_BROKEN + 1];
+    Counter *findings;
     bool draining;
     void (*drained)(void *context);
     void *drained_context;
@@ -129,6 +144,26 @@ static void log_result(const Report *report)
              (long long)counts->accounts, (long long)counts->entries, (long long)counts->transfers);
 }
 
+static void count_result(Reconciler *reconciler, const Report *report)
+{
+    counter_add(reconciler->passes[report_verdict(report)], 1);
+    counter_add(reconciler->findings, (uint64_t)report_finding_count(report));
+}
+
+static void make_counters(Reconciler *reconciler)
+{
+    static const char *const results[] = {
+        [VERDICT_NONE] = "incomplete",
+        [VERDICT_BALANCED] = "balanced",
+        [VERDICT_EXPLAINED] = "explained",
+        [VERDICT_BROKEN] = "broken",
+    };
+    Metrics *metrics = reconciler->options.metrics;
+    for (size_t i = 0; i < ARRAY_LENGTH(results); i++)
+        reconciler->passes[i] = metrics_counter(metrics, &passes_family, results[i], NULL);
+    reconciler->findings = metrics_counter(metrics, &findings_family, NULL, NULL);
+}
+
 static void look_again(Reconciler *reconciler)
 {
     uint64_t after_ms = reconciler->options.every_ms / LOOKS;
@@ -151,6 +186,7 @@ static void done(void *context, Pass *pass)
         kept->owned = pass_take_report(pass);
         kept->run.report = kept->owned;
         log_result(kept->owned);
+        count_result(reconciler, kept->owned);
     }
     pass_free(pass);
     reconciler->pass = NULL;
@@ -223,6 +259,7 @@ Reconciler *reconciler_new(const ReconcilerOptions *options)
     Reconciler *reconciler = base_calloc(1, sizeof *reconciler);
     CallerOptions calls = pass_caller_options();
     reconciler->options = *options;
+    make_counters(reconciler);
     reconciler->caller = caller_new(options->loop, options->directory, &calls);
     reconciler->look = loop_timer_new(options->loop, on_look, reconciler);
     reconciler->turn = loop_timer_new(options->loop, on_turn, reconciler);

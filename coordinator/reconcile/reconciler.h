@@ -8,6 +8,7 @@
 #ifndef GIRO_RECONCILER_H
 #define GIRO_RECONCILER_H
 
+#include "base/metrics.h"
 #include "reconcile/report.h"
 #include "shard/directory.h"
 
@@ -23,6 +24,7 @@ typedef struct ReconcilerOptions
 {
     Loop *loop;
     Directory *directory;
+    Metrics *metrics;
     const char *instance;
     uint64_t every_ms; /* 0: only by request */
 } ReconcilerOptions;

@@ -23,7 +23,9 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    fixture_start(&(ClusterOptions){.shards = 2}, &cluster, &client);
+    fixture_start(
+        &(ClusterOptions){.shards = 2, .girod_flags = "--enable-failpoints --reconcile-every 0"},
+        &cluster, &client);
     return 0;
 }
 
@@ -100,6 +102,7 @@ static void all_is_there_with_zeros_at_the_start(void **state)
         "giro_http_requests_total{operation=\"createTransfer\",status=\"5xx\"}",
         "giro_http_request_duration_seconds_count{operation=\"createTransfer\"}",
         "giro_recovery_actions_total{kind=\"leg_applied\",result=\"done\"}",
+        "giro_reconciliations_total{result=\"broken\"}",
         "giro_transfers_in_flight",
         "giro_transfers_queued",
         "giro_batches_in_flight",
@@ -239,6 +242,23 @@ static void a_dead_shard_shows_and_so_does_what_waits_for_it(void **state)
     bank_await_balance(client, b, 105);
 }
 
+static void reconciliations_are_counted(void **state)
+{
+    Growth growths[] = {
+        {"giro_reconciliations_total{result=\"balanced\"}", 1, 0},
+        {"giro_reconciliations_total{result=\"broken\"}", 0, 0},
+        {"giro_reconciliation_findings_total", 0, 0},
+    };
+    Response response;
+    (void)state;
+    growth_start(growths, ARRAY_LENGTH(growths));
+    client_call(client, &(Request){.path = "/v1/reconciliations", .body = "{\"full\":true}"},
+                &response);
+    response_expect(&response, 202, NULL);
+    response_done(&response);
+    growth_check(growths, ARRAY_LENGTH(growths));
+}
+
 /* A girod that was killed leaves work; the next one counts what it does about it. */
 static void recovery_is_counted(void **state)
 {
@@ -267,6 +287,7 @@ int main(void)
         with_books(counters_move_as_traffic_moves),
         with_books(what_is_prepared_shows_with_its_age),
         with_books(a_dead_shard_shows_and_so_does_what_waits_for_it),
+        with_books(reconciliations_are_counted),
         with_books(recovery_is_counted),
     };
     return cmocka_run_group_tests_name("metrics", tests, start, fixture_stop);
