@@ -10,14 +10,8 @@
 
 #include <stdio.h>
 
-/* An empty body asks for an incremental pass. */
 static bool read_body(const HttpRequest *request, bool *ret_full, Fault *fault)
 {
-    size_t length;
-    (void)http_body(request, &length);
-    *ret_full = false;
-    if (length == 0)
-        return true;
     Json *document = body_json(request, fault);
     bool sound = document != NULL && fields_reconciliation(document, ret_full, fault);
     json_free(document);

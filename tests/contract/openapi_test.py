@@ -149,7 +149,13 @@ class Examples:
             "createAccount": lambda: {"id": self.world.fresh("r:a"), "currency": "USD"},
             "changeAccount": lambda: {"reason": "a contract test", "floor": -5},
             "armFailpoint": lambda: {"action": "error", "count": 1, "ms": 0},
+            "createReconciliation": lambda: {"full": False},
         }
+
+    def newest_reconciliation(self):
+        """Only so many are kept."""
+        answer = Request("GET", "/v1/reconciliations").send(self.world.place)
+        return answer.value()["items"][0]["id"]
 
     def batch_item(self):
         return {"idempotency_key": self.world.fresh(), **self.transfer()}
@@ -160,6 +166,7 @@ class Examples:
             "cancelTransfer": self.posted, "getAccount": self.debit, "changeAccount": self.poor,
             "listEntries": self.debit, "getFailpoint": FAILPOINT, "armFailpoint": FAILPOINT,
             "clearFailpoint": FAILPOINT, "explainProblem": "account-busy",
+            "getReconciliation": self.newest_reconciliation(),
         }
 
     def queries(self):
@@ -168,7 +175,7 @@ class Examples:
     def statuses(self):
         """Where the example is not answered by 200."""
         return {"createTransfer": 201, "createAccount": 201, "cancelTransfer": 409,
-                "clearFailpoint": 204}
+                "clearFailpoint": 204, "createReconciliation": 202}
 
     def request(self, operation):
         name = operation.name
@@ -203,6 +210,7 @@ def known_outcomes(world, examples):
                        path=f"/v1/accounts/{examples.poor}")
     examples.check("changeAccount", 409, {"reason": "a contract test", "status": "closed"},
                    path=f"/v1/accounts/{examples.credit}")
+    reconciled(examples)
     pending_and_reversed(world, examples)
     doubtful(world, examples)
     examples.check("createTransfers", 200, {"transfers": [
@@ -239,6 +247,19 @@ def pending_and_reversed(world, examples):
     for transfer in (saga, examples.refused, examples.local, examples.posted):
         for name, tail in (("getTransfer", ""), ("getTransferSteps", "/steps")):
             examples.check(name, 200, path=f"/v1/transfers/{transfer}{tail}")
+
+
+def reconciled(examples):
+    """A pass is asked for, and its report read when it has ended."""
+    asked = examples.check("createReconciliation", 202, {"full": True}).value()
+    path = f"/v1/reconciliations/{asked['id']}"
+    for _ in range(300):
+        report = examples.check("getReconciliation", 200, path=path).value()
+        if report["state"] not in ("waiting", "running"):
+            break
+        time.sleep(0.1)
+    examples.world.note("the report", report, [] if report["verdict"] in ("balanced", "explained")
+                        else [f"{report['state']}, {report['verdict']}"])
 
 
 def doubtful(world, examples):
@@ -334,6 +355,8 @@ def without_shards(world, examples, directory):
         needs_shards = operation.path.startswith(
             ("/v1/transfers", "/v1/accounts", "/v1/prepared", "/readyz"))
         expected = 503 if needs_shards else examples.statuses().get(operation.name, 200)
+        if operation.name == "createReconciliation":
+            expected = ANY  # 202 unless some wait for their turn already
         if operation.name == "createTransfers":
             expected = 200  # its items say 503
         request.headers["Prefer"] = "wait=1"
