@@ -171,6 +171,10 @@ test-model: $(OUT)/girod ## models of the protocols, explored by spin in small b
 model: $(OUT)/girod ## the same in larger bounds: minutes, up to 8 GB
 	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/model/run.sh --all
 
+.PHONY: growth
+growth: $(OUT)/girod ## what a million transfers cost later, and on disk (GROWTH_TRANSFERS=1000000)
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/growth/run.sh
+
 # ---- all of it ---------------------------------------------------------------------------------------
 
 # Under the sanitizers `make test` runs the programs that reach most of girod; `make asan` runs all.

@@ -6,7 +6,8 @@
 --             another one has it. Else: by schedule, granted if nobody else is at it and the last
 --             pass ended that long ago.
 -- Idempotent: a repeat by the same holder extends its claim by p_hold_ms from now.
--- Locks:      the single row of reconciliation.
+-- Locks:      the single row of reconciliation, if the claim seems to be free: of two that see
+--             it free, the second finds it taken.
 -- Safety:     politeness only, by database time: two passes at once cost twice as much and find the
 --             same.
 create or replace function giro.reconcile_claim(
@@ -18,20 +19,22 @@ as $$
 declare
     v_now timestamptz := clock_timestamp();
     v_row giro.reconciliation;
-    v_free boolean;
-    v_due boolean;
+    v_mine boolean;
 begin
     perform giro.require_read_committed();
 
-    select * into strict v_row from reconciliation for update;
-    v_free := v_row.holder is null or v_row.holder = p_holder or v_row.held_until < v_now;
-    v_due := p_every_ms is null or v_row.finished_at is null
-             or v_row.finished_at <= v_now - p_every_ms * interval '1 ms';
-    if v_free and v_due then
-        update reconciliation
-        set holder = p_holder, held_until = v_now + p_hold_ms * interval '1 ms';
+    select * into strict v_row from reconciliation;
+    v_mine := (v_row.holder is null or v_row.holder = p_holder or v_row.held_until < v_now)
+              and (p_every_ms is null or v_row.finished_at is null
+                   or v_row.finished_at <= v_now - p_every_ms * interval '1 ms');
+    if v_mine then
+        update reconciliation r
+        set holder = p_holder, held_until = v_now + p_hold_ms * interval '1 ms'
+        where r.holder is not distinct from v_row.holder
+          and r.finished_at is not distinct from v_row.finished_at;
+        v_mine := found;
     end if;
-    return query select p_every_ms is null or (v_free and v_due), v_row.full_finished_at is null;
+    return query select p_every_ms is null or v_mine, v_row.full_finished_at is null;
 end
 $$;
 
