@@ -24,6 +24,7 @@ struct Pass
     size_t next;     /* position of the next shard to be walked */
     size_t walking;
     bool granted;
+    bool is_first;
     bool ending;
     size_t calls; /* claims and the end, under way */
 };
@@ -94,6 +95,7 @@ static void start_walks(Pass *pass)
                     .here = directory_shard(pass->options.directory, pass->next++),
                 },
             .full = report_is_full(pass->report),
+            .anew = report_is_full(pass->report) && !pass->is_first,
             .done = walk_done,
             .context = pass,
         };
@@ -134,7 +136,8 @@ static void claimed_first(Pass *pass, const PgRows *rows)
         conclude(pass);
         return;
     }
-    if (rows != NULL && pg_bool(rows, 0, 1))
+    pass->is_first = rows != NULL && pg_bool(rows, 0, 1);
+    if (pass->is_first)
         report_set_full(pass->report, true);
     loop_timer_start(pass->hold, HOLD_AGAIN_MS);
     start_walks(pass);

@@ -9,7 +9,8 @@
  *
  * A pass is full (from the first entry on, all transfers, all batches) or incremental: what is new
  * since earlier passes, and what those left open. An incremental pass does not see what somebody
- * did to rows that were proved before; the accounts' balances and the zero sums it always sees.
+ * did to rows that were proved before; the accounts' balances and the zero sums it always sees. The
+ * first pass of all is both: all that there is is new to it, and it notes what it has proved.
  */
 #ifndef GIRO_PASS_H
 #define GIRO_PASS_H

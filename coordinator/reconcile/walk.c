@@ -200,12 +200,18 @@ static void put_standing(const Walk *walk, PgParams *params, ExamStanding standi
     }
 }
 
-static void fill_note(void *context, PgParams *params)
+static void put_accounts(void *context, PgParams *params)
 {
     const Walk *walk = context;
     pg_params_array(params, PG_ELEMENT_TEXT, walk->proof_count);
     for (size_t i = 0; i < walk->proof_count; i++)
         pg_params_add_text(params, walk->proofs[i].account);
+}
+
+static void fill_note(void *context, PgParams *params)
+{
+    const Walk *walk = context;
+    put_accounts(context, params);
     pg_params_array(params, PG_ELEMENT_INT8, walk->proof_count);
     for (size_t i = 0; i < walk->proof_count; i++)
         pg_params_add_int8(params, walk->proofs[i].seq);
@@ -230,6 +236,12 @@ void walk_note(Walk *walk)
 {
     asker_ask(walk->options.exam.asker, walk_shard(walk),
               &(Ask){STATEMENT_RECONCILE_NOTE, fill_note, noted, walk});
+}
+
+void walk_forget(Walk *walk)
+{
+    asker_ask(walk->options.exam.asker, walk_shard(walk),
+              &(Ask){STATEMENT_RECONCILE_FORGET, put_accounts, noted, walk});
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */

@@ -9,7 +9,8 @@
  *   batches     full passes only: visible legs whose home has decided them
  *
  * What a page leads to is asked and judged (exam.h) before the next page is read, and then noted on
- * the shard: so a walk may end anywhere, and the next one goes on behind what was proved. Memory is
+ * the shard: so a walk may end anywhere, and the next one goes on behind what was proved. A walk
+ * anew notes no proofs, since it leaves transfers to a later step, which may not come. Memory is
  * bounded by the page.
  */
 #ifndef GIRO_WALK_H
@@ -19,16 +20,16 @@
 
 typedef struct Walk Walk;
 
-/* Options of the exam's kind; full: from the first entry on. Starts; calls done once, never from
- * inside. */
 typedef struct WalkOptions
 {
     ExamOptions exam;
-    bool full;
+    bool full; /* all steps */
+    bool anew; /* accounts from the first entry on, whatever was proved; notes no proofs */
     void (*done)(void *context, Walk *walk);
     void *context;
 } WalkOptions;
 
+/* Starts; calls done once, never from inside. */
 Walk *walk_new(const WalkOptions *options);
 /* After done. Accepts NULL. */
 void walk_free(Walk *walk);

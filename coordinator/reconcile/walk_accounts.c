@@ -2,9 +2,9 @@
  * The step that proves accounts, see walk.h: every page's rows go through the chain (chain.h), and
  * what they say of transfers goes to the exam.
  *
- * An incremental pass examines the transfers of all new entries at their home; a full one comes to
- * them in the step after this and here looks only at entries whose transfer is not beside them. An
- * account with a fault is not noted as proved: the next pass finds the fault again.
+ * The transfers of all new entries are examined at their home. Only a walk anew comes to them in
+ * the step after this, and here looks at entries whose transfer is not beside them. An account with
+ * a fault is not noted as proved: the next pass finds the fault again.
  */
 #include "reconcile/walk_inside.h"
 
@@ -37,7 +37,7 @@ void walk_fill_accounts(void *context, PgParams *params)
 {
     const Walk *walk = context;
     bool inside = chain_is_open(&walk->chain);
-    pg_params_bool(params, walk->options.full);
+    pg_params_bool(params, walk->options.anew);
     pg_params_text(params, inside ? walk->chain.account : walk->last_account);
     if (inside)
     {
@@ -121,7 +121,7 @@ static void examine(Walk *walk, const PgRows *rows, size_t row)
     bool is_credit = strcmp(pg_text(rows, row, COLUMN_STEP), "credit") == 0;
     if (pg_bool(rows, row, COLUMN_HAS_TRANSFER))
     {
-        if (!walk->options.full)
+        if (!walk->options.anew)
             exam_add(walk->exam, transfer);
     }
     else if (is_credit)
@@ -168,7 +168,9 @@ static void examined(void *context)
         if (result.entry_account != NULL && result.standing == EXAM_OPEN)
             disprove(walk, result.entry_account);
     }
-    if (walk->proof_count > 0 || exam_count(walk->exam) > 0)
+    if (walk->options.anew && walk->proof_count > 0)
+        walk_forget(walk);
+    else if (!walk->options.anew && (walk->proof_count > 0 || exam_count(walk->exam) > 0))
         walk_note(walk);
     else
         walk_page(walk);

@@ -74,6 +74,8 @@ void walk_next_step(Walk *walk);
 void walk_give_up(Walk *walk, const char *why);
 /* Notes the proofs and the exam's results on the shard, then reads the next page. */
 void walk_note(Walk *walk);
+/* The same, of a walk anew: forgets what was proved otherwise than it is. */
+void walk_forget(Walk *walk);
 
 void walk_fill_accounts(void *context, PgParams *params);
 void walk_settle_accounts(Walk *walk, const PgRows *rows);

@@ -126,6 +126,8 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_RECONCILE_NOTE] = {"reconcile_note", STATEMENT_IS_RARE,
                                   "select giro.reconcile_note($1::text[], $2::bigint[],"
                                   " $3::bigint[], $4::uuid[], $5::uuid[])"},
+    [STATEMENT_RECONCILE_FORGET] = {"reconcile_forget", STATEMENT_IS_RARE,
+                                    "select giro.reconcile_forget($1::text[])"},
     [STATEMENT_RECONCILE_CLAIM] = {"reconcile_claim", STATEMENT_IS_RARE,
                                    "select * from giro.reconcile_claim($1::text, $2::bigint,"
                                    " $3::bigint)"},

@@ -3,9 +3,9 @@
 --
 --   psql -v shards=3 -v shard=1 -v mode=2pc -v count=100000 -f history.sql
 --
--- As many have their home on this shard, with the credit on the next one (local: on the same), and
--- as many from the shard before have their credit here. Payers and payees are made by accounts.sql.
--- A hundred transfers are one batch. Rows come in the order of time, so that tables and indexes grow as they
+-- So many have their home on this shard, with the credit on the next one (local: on the same), and
+-- so many from the shard before have their credit here. Payers and payees: accounts.sql. A hundred
+-- transfers are one batch. Rows come in the order of time, so that tables and indexes grow as they
 -- would; a saga is inserted pending and updated, and vacuumed by the way, as happens to it.
 \set ON_ERROR_STOP on
 set synchronous_commit = off;

@@ -191,7 +191,6 @@ static void comparing_nothing_is_no_pass(void **state)
     (void)state;
     assert_int_equal(before_all.status, EXIT_INCOMPLETE);
     assert_string_equal(text(before_all.report, "state"), "incomplete");
-    assert_string_equal(text(before_all.report, "verdict"), "");
     json_free(before_all.report);
 }
 
@@ -206,8 +205,7 @@ static void untouched_books_are_balanced_and_an_increment_looks_at_what_is_new(v
     assert_true(number(counts, "accounts") >= SHARDS * PER_SHARD);
     assert_true(number(counts, "transfers") >= 300);
     assert_true(number(counts, "entries") >= 600);
-    assert_true(number(counts, "credits") > 100);
-    assert_true(number(counts, "batches") > 0);
+    assert_true(number(counts, "credits") > 100 && number(counts, "batches") > 0);
     Said increment = reconcile("");
     expect(&increment, 0, "balanced");
     counts = json_field(increment.report, "compared");
@@ -467,8 +465,7 @@ static void a_load_with_a_shard_killed_in_the_middle_leads_to_no_finding(void **
     int good = 0;
     int bad = 0;
     assert_int_equal(sscanf(counts, "%d %d", &good, &bad), 2);
-    assert_true(good >= 2);
-    assert_int_equal(bad, 0);
+    assert_true(good >= 2 && bad == 0);
     await_balanced();
 }
 

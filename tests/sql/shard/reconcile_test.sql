@@ -56,6 +56,18 @@ select lives_ok($$select giro.reconcile_note('{}', '{}', '{}', test.ids(5), test
 select test.same($$select id from giro.reconcile_ids(true, null, 10)$$, $$select test.id(5)$$,
     'what is settled is let go of');
 
+
+-- proofs that do not fit are forgotten
+select is(giro.reconcile_forget(array['alice', 'bob', 'world:EUR']), 0, 'what fits stays');
+select lives_ok($$select giro.reconcile_note(array['alice', 'bob'], array[2, 1], array[100, 49],
+                  '{}', '{}')$$, 'two proofs that fit no entry');
+select is(giro.reconcile_forget(array['alice']), 1, 'are forgotten');
+select is(giro.reconcile_forget(array['alice', 'bob', 'world:EUR']), 1, 'where that is asked for');
+select test.same('select account from giro.reconciled', $$values ('world:EUR')$$,
+    'and no others');
+select lives_ok($$select giro.reconcile_note(array['alice'], array[1], array[100], '{}', '{}')$$,
+    'alice is proved again');
+
 -- transfers at home
 call test.run(test.apply_call(1, 'home', '2pc', array[test.leg('alice', 1, -30, 'remote')]));
 call test.run(test.record_call(1, 1, '2pc', 'alice', 'remote', 30));
