@@ -367,6 +367,57 @@ static void a_restored_shard_goes_on_once_it_is_readmitted(void **state)
     bank_expect(client, &(Payment){it.home, it.remote, 1, bank_key()}, 201, NULL, NULL);
 }
 
+/* The credits of both shards are lost on one of them, for good as far as it knows. */
+static void after_readmission_reconciliation_names_the_missing_legs(void **state)
+{
+    Accounts it;
+    char output[OUTPUT_MAX];
+    char id[UUID_TEXT_MAX + 1];
+    (void)state;
+    open_accounts(&it);
+    keep_copy(2);
+    bank_expect(client, &(Payment){it.home, it.remote, 7, bank_key()}, 201, NULL, id);
+    bank_await_balance(client, it.remote, 107);
+    stop_shard(2);
+    restore_copy(2);
+    await_trouble(2, "fenced: ");
+    expect_readmitted("shard-2", "shard-2: fenced: ");
+    await_trouble(2, "");
+    int status = cluster_shell(cluster, "\"$GIRO_BIN\" reconcile --full --config \"$GIRO_CONFIG\"",
+                               output, sizeof output);
+    check(status == 9 && strstr(output, id) != NULL, "reconcile ends with %d: %s", status, output);
+
+    /* the true one is found again: its epoch is of the past */
+    stop_shard(2);
+    shell("d=$GIRO_SHARD_2_PGDATA; rm -rf \"$d\" && mv \"$d.true\" \"$d\"");
+    start_shard();
+    await_trouble(2, "another server has taken its place");
+    expect_readmitted("shard-2", "shard-2: fenced: ");
+    await_trouble(2, "");
+    bank_await_balance(client, it.remote, 107);
+    status = cluster_shell(cluster, "\"$GIRO_BIN\" reconcile --full --config \"$GIRO_CONFIG\"",
+                           output, sizeof output);
+    check(status == 0, "reconcile ends with %d: %s", status, output);
+}
+
+/* A state file of a prepared transaction that cannot be read is skipped with a warning; so it is as
+ * if it had never been prepared, after the decision. */
+static void a_prepared_leg_that_postgres_loses_is_credited_all_the_same(void **state)
+{
+    Accounts it;
+    (void)state;
+    open_accounts(&it);
+    fixture_arm("2pc.apply.remote.before", "pause", ASK_PAUSE_MS);
+    bank_expect(client, &(Payment){it.home, it.remote, 9, bank_key()}, 201, NULL, NULL);
+    sql_run(cluster_dsn(cluster, 2), "checkpoint");
+    stop_shard(2);
+    shell("cd \"$GIRO_SHARD_2_PGDATA/pg_twophase\" && [[ $(ls | wc -l) == 1 ]] && rm *");
+    start_shard();
+    await_trouble(2, "");
+    bank_await_balance(client, it.remote, 109);
+    bank_await_balance(client, it.home, 91);
+}
+
 /* ---- two servers that claim to be one shard -------------------------------------------------- */
 
 /* Of shard 2: beside it, complete, and about to start as a standby. */
@@ -489,6 +540,8 @@ int main(void)
         with_mended(a_shard_restored_from_an_older_copy_is_fenced_before_any_verdict),
         with_mended(a_fresh_coordinator_knows_the_marks_of_the_directory),
         with_mended(a_restored_shard_goes_on_once_it_is_readmitted),
+        with_mended(after_readmission_reconciliation_names_the_missing_legs),
+        with_mended(a_prepared_leg_that_postgres_loses_is_credited_all_the_same),
         with_mended(a_promoted_standby_waits_for_readmission_and_its_predecessor_is_out),
         with_mended(sessions_that_are_open_meet_the_wall),
         with_mended(a_server_that_becomes_read_only_is_left_until_it_takes_writes_again),
