@@ -58,6 +58,13 @@ while read -r line; do finding "unfinished: $line"; done \
     < <(git grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sql' '*.sh' Makefile \
         ':!tests/lint.sh')
 
+# A document that names tests names those that there are: sentences_with_underscores, the mistakes of
+# models, and pgTAP's sentences, all in `…`.
+while read -r name; do
+    git grep -qF -- "$name" -- tests || finding "names: docs/failure-modes.md names no test: $name"
+done < <(grep -oE '`[^`]+`' docs/failure-modes.md | tr -d '`' | sort -u |
+    grep -E '^[a-z0-9]+(_[a-z0-9]+){2,}$|^[A-Z]+(_[A-Z]+)+$|^[a-z]+ .* ')
+
 # What clang-tidy has passed once, in the same words, need not be passed again.
 flags="-std=c17 -D_GNU_SOURCE -DGIRO_VERSION=\"0\" -Icoordinator $(pkg-config --cflags libpq)"
 passed=build/lint
