@@ -246,18 +246,23 @@ static void all_kinds_of_outcomes_came_to_pass(void **state)
         assert_true(run.seen[i].taken > 20);
 }
 
-static void keep_what_is_needed_to_find_out(void)
+static void write_history(void)
 {
     char path[160];
     snprintf(path, sizeof(path), "%s/history", cluster_directory(run.cluster));
     FILE *file = fopen(path, "we");
-    if (file != NULL)
-    {
-        history_print(run.history, file);
-        fclose(file);
-    }
+    if (file == NULL)
+        return;
+    history_print(run.history, file);
+    fclose(file);
+    printf("the history: %s\n", path);
+}
+
+static void keep_what_is_needed_to_find_out(void)
+{
     cluster_keep(run.cluster);
-    printf("kept: %s (logs, data), %s\n", cluster_directory(run.cluster), path);
+    write_history();
+    printf("kept: %s (logs, data)\n", cluster_directory(run.cluster));
 }
 
 static void report(int failed)
@@ -268,7 +273,7 @@ static void report(int failed)
     for (int i = 0; i < SHARDS; i++)
         snapshots += run.seen[i].taken;
     measures_print(&run.measures);
-    if (failed > 0)
+    if (failed > 0 || getenv("GIRO_TEST_KEEP") != NULL)
         keep_what_is_needed_to_find_out();
     printf(
         "orders %zu: posted %zu, refused %zu, reversed %zu, without payer %zu; of them unknown and"

@@ -140,6 +140,7 @@ static void take_rule_away(Nemesis *nemesis, const PlanStep *step)
     const ProxyRule *rule = nemesis->rules[step->target - 1];
     int hits = proxy_hits(proxy);
     proxy_set_rule(proxy, NULL);
+    say(nemesis, "proxy %d did it %d times", step->target, hits);
     bool cuts = rule->action == PROXY_CUT_BEFORE || rule->action == PROXY_CUT_AFTER;
     nemesis->counts->swallowed += rule->action == PROXY_SWALLOW ? hits : 0;
     nemesis->counts->cuts += cuts ? hits : 0;
