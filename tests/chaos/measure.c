@@ -20,7 +20,6 @@ enum
 {
     WARM_MS = 1500,
     LOOK_MS = 20,
-    QUIET_MS = 20, /* until an order without a final answer is sent again */
     USUAL_RETRY_MS = 100,
     AWAY_RETRY_MS = 1000, /* what cannot be paid now must not be most of the load */
 };
@@ -29,7 +28,8 @@ enum
 
 typedef struct Open
 {
-    int girod; /* in flight there */
+    int girod;    /* in flight there */
+    int survivor; /* another one */
     size_t *orders;
     size_t count;
     size_t size;
@@ -144,16 +144,36 @@ static long shards_left(const Shards *shards)
     return left;
 }
 
+/* Asks for what is open once more, as a client in a hurry would; returns whether nothing is. */
+static bool repeat_open(const Measuring *measuring, Client *client, Open *open)
+{
+    Errand errand;
+    Request request;
+    Response response;
+    if (all_are_settled(measuring->mixture, open))
+    {
+        return true;
+    }
+    mixture_repeat(measuring->mixture, open->survivor, open->orders, open->count, &errand,
+                   &request);
+    client_call(client, &request, &response);
+    mixture_take(measuring->mixture, &errand, &response);
+    response_done(&response);
+    return all_are_settled(measuring->mixture, open);
+}
+
 /* Waits until all of it is final; returns the seconds since start_us, or less than 0. */
 static double await_final(const Measuring *measuring, Open *open, int64_t start_us,
                           long *ret_unfinished)
 {
     Shards shards = shards_open(measuring->cluster);
+    Client *client = client_new(cluster_url(measuring->cluster, open->survivor));
+    int64_t until_us = start_us + (int64_t)MEASURE_PATIENCE_MS * 1000;
     double seconds = -1;
     *ret_unfinished = shards_left(&shards);
-    for (int waited = 0; waited < MEASURE_PATIENCE_MS && seconds < 0; waited += LOOK_MS)
+    while (seconds < 0 && history_now_us(measuring->history) < until_us)
     {
-        if (all_are_settled(measuring->mixture, open) && shards_left(&shards) == 0)
+        if (repeat_open(measuring, client, open) && shards_left(&shards) == 0)
         {
             seconds = (double)(history_now_us(measuring->history) - start_us) / 1e6;
         }
@@ -163,6 +183,7 @@ static double await_final(const Measuring *measuring, Open *open, int64_t start_
     {
         printf("not final: order %zu\n", open->orders[i]);
     }
+    client_free(client);
     shards_close(&shards);
     free(open->orders);
     return seconds;
@@ -172,7 +193,7 @@ static double await_final(const Measuring *measuring, Open *open, int64_t start_
 
 static bool measure_kill(const Measuring *measuring, int girod, Measures *measures)
 {
-    Open open = {.girod = girod};
+    Open open = {.girod = girod, .survivor = girod == 1 ? 2 : 1};
     processes_pause_ms(WARM_MS);
     int64_t start_us = history_now_us(measuring->history);
     cluster_signal_girod(measuring->cluster, girod, SIGSTOP);
@@ -195,13 +216,11 @@ bool measure_coordinators(const Measuring *measuring, int kills, Measures *ret_m
 {
     bool good = true;
     load_set_pace(measuring->load, measuring->per_second);
-    mixture_set_retry(measuring->mixture, QUIET_MS);
     for (int i = 0; i < kills && i < MEASURE_RUNS_MAX && good; i++)
     {
         int girod = 1 + i % cluster_coordinator_count(measuring->cluster);
         good = measure_kill(measuring, girod, ret_measures);
     }
-    mixture_set_retry(measuring->mixture, USUAL_RETRY_MS);
     return good;
 }
 
@@ -273,7 +292,7 @@ static void await_return(const Measuring *measuring, int shard)
 
 bool measure_shard(const Measuring *measuring, int shard, int away_seconds, Measures *ret_measures)
 {
-    Open open = {0};
+    Open open = {.survivor = 1};
     Measures *m = ret_measures;
     m->away_seconds = away_seconds;
     mixture_set_retry(measuring->mixture, AWAY_RETRY_MS);
