@@ -61,10 +61,23 @@ void batcher_enqueue(Batcher *batcher, Transfer *transfer, LaneKind kind)
 
 /* ---- the end of a transfer's flight ---------------------------------------------------------- */
 
+static void take_up(Batcher *batcher, Transfer *transfer)
+{
+    map_put(batcher->flights, transfer->id, transfer);
+    progress_resume(batcher, transfer);
+}
+
 void batcher_land(Batcher *batcher, Transfer *transfer)
 {
+    Transfer *claim = transfer->claim;
     map_remove(batcher->flights, transfer->id);
     flight_free(transfer);
+    if (claim == NULL)
+        return;
+    if (batcher->draining)
+        flight_free(claim);
+    else
+        take_up(batcher, claim);
 }
 
 void batcher_land_not_accepted(Batcher *batcher, Transfer *transfer, ErrorCode code,
@@ -288,11 +301,14 @@ static bool has_room(void *context)
     return !batcher->draining && map_count(batcher->flights) < batcher->options.transfers_max / 2;
 }
 
-/* A claim of what is in flight here, or of a row that a move left behind, is let be. */
+/* A claim of what is under way here already, or of a row that a move left behind, is let be. A
+ * repeat of the request is not that: the claim follows it, or clients who repeat without a pause
+ * would keep the transfer from its end. */
 static void take_claim(void *context, Transfer *transfer, Shard *home)
 {
     Batcher *batcher = context;
-    bool known = map_get(batcher->flights, transfer->id) != NULL;
+    Transfer *twin = map_get(batcher->flights, transfer->id);
+    bool known = twin != NULL && (twin->held || twin->claim != NULL);
     if (batcher->draining || known || !batcher_locate(batcher, transfer) ||
         transfer->debit.shard != home)
     {
@@ -301,8 +317,10 @@ static void take_claim(void *context, Transfer *transfer, Shard *home)
     }
     transfer->record.debit_shard = shard_name(transfer->debit.shard);
     transfer->record.credit_shard = shard_name(transfer->credit.shard);
-    map_put(batcher->flights, transfer->id, transfer);
-    progress_resume(batcher, transfer);
+    if (twin != NULL)
+        twin->claim = transfer;
+    else
+        take_up(batcher, transfer);
 }
 
 static void take_waited(void *context, Transfer *transfer)

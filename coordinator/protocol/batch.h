@@ -93,6 +93,7 @@ typedef struct Transfer
     struct TransferList *queue; /* that it stands in; NULL while it is in a batch */
     struct TransferWaiterList waiters;
     struct TransferList rivals; /* twins of the key with other content: never sent */
+    struct Transfer *claim;     /* what to go on with when this repeat has landed; NULL, or owned */
     uint32_t debit_place;       /* at the gate */
     uint32_t credit_place;
     int failures;

@@ -204,6 +204,18 @@ static void the_books_balance(void **state)
     books_check(run.cluster);
 }
 
+static void reconciliation_finds_nothing_unexplained(void **state)
+{
+    char said[4096];
+    (void)state;
+    if (!run.is_at_rest)
+        skip();
+    int status = cluster_shell(
+        run.cluster, "\"$GIRO_BIN\" reconcile --full --config \"$GIRO_CONFIG\" 2>/dev/null", said,
+        sizeof(said));
+    check(status == 0, "girod reconcile ends with %d: %s", status, said);
+}
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 typedef struct Tally
@@ -246,18 +258,23 @@ static void all_kinds_of_outcomes_came_to_pass(void **state)
         assert_true(run.seen[i].taken > 20);
 }
 
-static void keep_what_is_needed_to_find_out(void)
+static void write_history(void)
 {
     char path[160];
     snprintf(path, sizeof(path), "%s/history", cluster_directory(run.cluster));
     FILE *file = fopen(path, "we");
-    if (file != NULL)
-    {
-        history_print(run.history, file);
-        fclose(file);
-    }
+    if (file == NULL)
+        return;
+    history_print(run.history, file);
+    fclose(file);
+    printf("the history: %s\n", path);
+}
+
+static void keep_what_is_needed_to_find_out(void)
+{
     cluster_keep(run.cluster);
-    printf("kept: %s (logs, data), %s\n", cluster_directory(run.cluster), path);
+    write_history();
+    printf("kept: %s (logs, data)\n", cluster_directory(run.cluster));
 }
 
 static void report(int failed)
@@ -268,7 +285,7 @@ static void report(int failed)
     for (int i = 0; i < SHARDS; i++)
         snapshots += run.seen[i].taken;
     measures_print(&run.measures);
-    if (failed > 0)
+    if (failed > 0 || getenv("GIRO_TEST_KEEP") != NULL)
         keep_what_is_needed_to_find_out();
     printf(
         "orders %zu: posted %zu, refused %zu, reversed %zu, without payer %zu; of them unknown and"
@@ -277,8 +294,9 @@ static void report(int failed)
         sum.of_verdict[VERDICT_REVERSED], sum.of_verdict[VERDICT_NONE], sum.resolved);
     printf("requests %zu, answers %zu, accounts %zu, readings %zu, snapshots %d\n", run.requests,
            sum.answers, roster_count(run.roster), run.evidence.reading_count, snapshots);
-    printf("kills %d, stops %d, storms %d, swallowed %d, cuts %d, delays %d\n", did->kills,
-           did->stops, did->storms, did->swallowed, did->cuts, did->delays);
+    printf("kills %d, stops %d, storms %d, swallowed %d, cuts %d, delays %d; skipped %d\n",
+           did->kills, did->stops, did->storms, did->swallowed, did->cuts, did->delays,
+           did->skipped);
     printf("chaos: seed %" PRIu64 ", %d s: %zu violations, %s\n", run.seed, run.seconds,
            run.findings.count, failed == 0 ? "nothing lost" : "FAILED");
 }
@@ -312,6 +330,7 @@ int main(void)
         cmocka_unit_test(all_comes_to_rest_after_the_nemesis),
         cmocka_unit_test(every_answer_of_the_run_holds),
         cmocka_unit_test(the_books_balance),
+        cmocka_unit_test(reconciliation_finds_nothing_unexplained),
         cmocka_unit_test(all_kinds_of_outcomes_came_to_pass),
     };
     setvbuf(stdout, NULL, _IOLBF, 0);

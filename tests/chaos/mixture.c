@@ -221,6 +221,19 @@ void mixture_make(Mixture *mixture, int girod, Errand *ret_errand, Request *ret_
     pthread_mutex_unlock(&mixture->mutex);
 }
 
+void mixture_repeat(Mixture *mixture, int girod, const size_t *orders, size_t count,
+                    Errand *ret_errand, Request *ret_request)
+{
+    *ret_errand = (Errand){.girod = girod, .verb = VERB_BATCH, .prefer = "Prefer: wait=1"};
+    pthread_mutex_lock(&mixture->mutex);
+    for (size_t i = 0; i < count && i < ERRAND_ORDERS_MAX; i++)
+    {
+        errand_add(ret_errand, mixture->history, orders[i]);
+    }
+    errand_request(ret_errand, mixture->history, ret_request);
+    pthread_mutex_unlock(&mixture->mutex);
+}
+
 void mixture_take(Mixture *mixture, Errand *errand, const Response *response)
 {
     pthread_mutex_lock(&mixture->mutex);

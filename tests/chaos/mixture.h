@@ -17,6 +17,9 @@ void mixture_free(Mixture *mixture); /* accepts NULL */
 
 /* The next request to this coordinator. */
 void mixture_make(Mixture *mixture, int girod, Errand *ret_errand, Request *ret_request);
+/* Instead: repeats of these orders, in one batch, whatever is due. */
+void mixture_repeat(Mixture *mixture, int girod, const size_t *orders, size_t count,
+                    Errand *ret_errand, Request *ret_request);
 /* Its answer has come; ends the errand. */
 void mixture_take(Mixture *mixture, Errand *errand, const Response *response);
 

@@ -6,7 +6,7 @@
 #include "sql.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 typedef struct Nemesis
 {
@@ -15,7 +15,13 @@ typedef struct Nemesis
     NemesisCounts *counts;
     const ProxyRule *rules[CLUSTER_SHARDS_MAX]; /* in force */
     bool killed[CLUSTER_COORDINATORS_MAX];
+    bool *skipped; /* by the number of the step: it came too late, and so does not happen */
 } Nemesis;
+
+enum
+{
+    LATE_MS = 700, /* a trouble that begins later would be over at once */
+};
 
 ATTR_PRINTF(2, 3)
 static void say(const Nemesis *nemesis, const char *format, ...)
@@ -140,6 +146,7 @@ static void take_rule_away(Nemesis *nemesis, const PlanStep *step)
     const ProxyRule *rule = nemesis->rules[step->target - 1];
     int hits = proxy_hits(proxy);
     proxy_set_rule(proxy, NULL);
+    say(nemesis, "proxy %d did it %d times", step->target, hits);
     bool cuts = rule->action == PROXY_CUT_BEFORE || rule->action == PROXY_CUT_AFTER;
     nemesis->counts->swallowed += rule->action == PROXY_SWALLOW ? hits : 0;
     nemesis->counts->cuts += cuts ? hits : 0;
@@ -185,12 +192,43 @@ static void take_step(Nemesis *nemesis, const PlanStep *step)
     deeds[step->deed](nemesis, step);
 }
 
+/* The step that ends a trouble follows the one that begins it, by number; it is done, however late
+ * it comes, unless its trouble has been skipped. */
+static bool is_skipped(Nemesis *nemesis, const PlanStep *step, int64_t late_us)
+{
+    bool late = late_us > (int64_t)LATE_MS * 1000;
+    if (plan_ends_trouble(step))
+    {
+        return nemesis->skipped[step->number - 1];
+    }
+    nemesis->skipped[step->number] = late;
+    nemesis->counts->skipped += late ? 1 : 0;
+    return late;
+}
+
+static void bring_up(Nemesis *nemesis)
+{
+    Cluster *cluster = nemesis->cluster;
+    for (int i = 0; i <= cluster_shard_count(cluster); i++)
+    {
+        cluster_await_postgres_begun(cluster, i);
+    }
+    for (int i = 1; i <= cluster_coordinator_count(cluster); i++)
+    {
+        cluster_await_girod_begun(cluster, i);
+        look_after_girod(nemesis, i);
+    }
+    cluster_up(cluster);
+    say(nemesis, "all is up again");
+}
+
 void nemesis_run(Cluster *cluster, const Plan *plan, const History *history,
                  NemesisCounts *ret_counts)
 {
     Nemesis nemesis = {.cluster = cluster, .history = history, .counts = ret_counts};
     int64_t start_us = history_now_us(history);
     *ret_counts = (NemesisCounts){0};
+    nemesis.skipped = base_calloc(plan_count(plan) + 1, sizeof(bool));
     for (size_t i = 0; i < plan_count(plan); i++)
     {
         const PlanStep *step = plan_step(plan, i);
@@ -199,17 +237,11 @@ void nemesis_run(Cluster *cluster, const Plan *plan, const History *history,
         {
             processes_pause_ms((int)(left_us / 1000));
         }
-        take_step(&nemesis, step);
+        if (!is_skipped(&nemesis, step, -left_us))
+        {
+            take_step(&nemesis, step);
+        }
     }
-    for (int i = 0; i <= cluster_shard_count(cluster); i++)
-    {
-        cluster_await_postgres_begun(cluster, i);
-    }
-    for (int i = 1; i <= cluster_coordinator_count(cluster); i++)
-    {
-        cluster_await_girod_begun(cluster, i);
-        look_after_girod(&nemesis, i);
-    }
-    cluster_up(cluster);
-    say(&nemesis, "all is up again");
+    bring_up(&nemesis);
+    free(nemesis.skipped);
 }

@@ -16,7 +16,8 @@ typedef struct NemesisCounts
     int swallowed; /* replies */
     int cuts;      /* of connections, and holes */
     int delays;
-    int deaths; /* coordinators that ended by themselves: a bug, or nobody looked after them */
+    int skipped; /* troubles that came too late, since the machine is slow */
+    int deaths;  /* coordinators that ended by themselves: a bug, or nobody looked after them */
 } NemesisCounts;
 
 /* Returns when all trouble has ended and everything is up again. Called by the test's thread. */

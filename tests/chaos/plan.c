@@ -111,7 +111,7 @@ static ProxyRule choose_statement(Dice *dice)
 static int trouble_proxy(Plan *plan, Dice *dice, PlanStep step)
 {
     int roll = dice_between(dice, 1, 100);
-    int length_ms = dice_between(dice, 200, 2500);
+    int length_ms = dice_between(dice, 500, 4000);
     if (roll <= 5)
     {
         step.deed = DEED_CUT_ALL;
@@ -172,7 +172,7 @@ Plan *plan_new(const PlanOptions *options)
     for (int i = 1; i <= options->shards; i++)
     {
         Track shard = {trouble_shard, i, 2000, 7000};
-        Track proxy = {trouble_proxy, i, 200, 2500};
+        Track proxy = {trouble_proxy, i, 100, 1500};
         lay(plan, &shard, dice_new(options->seed, stream++));
         lay(plan, &proxy, dice_new(options->seed, stream++));
     }
@@ -203,4 +203,13 @@ const PlanStep *plan_step(const Plan *plan, size_t index)
 {
     ASSERT(index < plan->count);
     return &plan->steps[index];
+}
+
+bool plan_ends_trouble(const PlanStep *step)
+{
+    static const bool ends[DEED_COUNT] = {
+        [DEED_START_POSTGRES] = true, [DEED_CONTINUE_POSTGRES] = true, [DEED_START_GIROD] = true,
+        [DEED_CONTINUE_GIROD] = true, [DEED_NO_RULE] = true,           [DEED_NO_HOLE] = true,
+    };
+    return ends[step->deed];
 }

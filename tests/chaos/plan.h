@@ -41,7 +41,7 @@ typedef enum Deed
 typedef struct PlanStep
 {
     int at_ms;
-    size_t number; /* in the order of making: tells steps of one instant apart */
+    size_t number; /* in the order of making: what ends a trouble follows what begins it */
     Deed deed;
     int target; /* of postgres: 0 is the directory, else a shard; a coordinator; a proxy's shard */
     ProxyRule rule;
@@ -61,5 +61,7 @@ Plan *plan_new(const PlanOptions *options);
 void plan_free(Plan *plan); /* accepts NULL */
 size_t plan_count(const Plan *plan);
 const PlanStep *plan_step(const Plan *plan, size_t index); /* in the order of time */
+/* Does it end a trouble that the step before it, by number, has begun? */
+bool plan_ends_trouble(const PlanStep *step);
 
 #endif

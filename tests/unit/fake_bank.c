@@ -84,6 +84,11 @@ void fake_lost_credit(const uint8_t id[16], const char *debit, const char *credi
     snprintf(fake.due.key, sizeof fake.due.key, "%s", key);
 }
 
+bool fake_is_due(void)
+{
+    return fake.is_due;
+}
+
 static FakeAccount *find_account(const char *id)
 {
     for (size_t i = 0; i < fake.account_count; i++)

@@ -32,6 +32,8 @@ void fake_found(const char *kind, const char *gid, int64_t count);
 bool fake_is_passed(const uint8_t batch_id[16]);
 /* What `claim` answers next, once: a posted transfer of 5 EUR whose credit was lost. Lent. */
 void fake_lost_credit(const uint8_t id[16], const char *debit, const char *credit, const char *key);
+/* Has nobody claimed it yet? */
+bool fake_is_due(void);
 
 /* The sagas that `record` has stored since the last end become visible, or are forgotten. */
 void fake_bank_end(bool committed);

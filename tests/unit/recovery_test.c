@@ -211,6 +211,27 @@ static void a_lost_credit_that_is_refused_is_never_refunded(void **state)
                                              "s1: settle\n");
 }
 
+/* Or somebody who repeats the request without a pause would keep the transfer from its end. */
+static void a_claim_follows_a_repeat_that_is_under_way(void **state)
+{
+    World *world = *state;
+    Client client;
+    TransferRequest wanted = request("a1", "b1", 5, "k");
+    fake_account("a1", "busy", 0);
+    for (int i = 0; i < 16; i++)
+        fake_script(world->a, STATEMENT_WAIT_FOR, FAKE_ERROR, "55P03");
+    submit(world, &client, &wanted);
+    await_words(world, LOCK_A);
+    lost_credit("k");
+    for (int i = 0; i < 2000 && fake_is_due(); i++)
+        loop_run_until(world->loop, &never, 5);
+    assert_false(fake_is_due());
+    assert_false(client.told);
+    await(world, &client);
+    await_words(world, "s2: apply receive commit\ns1: settle\n");
+    finish_batches(world);
+}
+
 static void a_lost_credit_is_posted_for_whoever_asks_meanwhile(void **state)
 {
     World *world = *state;
@@ -263,6 +284,7 @@ int main(void)
         with_world(an_own_leg_that_cannot_be_finished_keeps_no_place),
         with_world(a_lost_credit_is_done_again_under_a_receipt),
         with_world(a_lost_credit_that_is_refused_is_never_refunded),
+        with_world(a_claim_follows_a_repeat_that_is_under_way),
         with_world(a_lost_credit_is_posted_for_whoever_asks_meanwhile),
         cmocka_unit_test(every_reason_for_attention_has_its_advice),
     };
