@@ -124,20 +124,33 @@ static bool debits(const Batch *batch, const char *account)
     return false;
 }
 
-/* A batch lets go of its transfers before its last stage: so it is remembered by its id. */
+static bool knows(const Failpoint *failpoint, const Batch *batch)
+{
+    for (size_t i = 0; i < FAILPOINT_BATCHES && i < failpoint->batch_count; i++)
+    {
+        if (memcmp(failpoint->batches[i], batch->id, sizeof batch->id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A batch lets go of its transfers before its last stage, and the next one may take them up: so
+ * batches are remembered by their ids. */
 static void note_batch(const Batch *batch)
 {
     for (size_t i = 0; i < armed_count; i++)
     {
-        if (armed[i].account[0] != '\0' && debits(batch, armed[i].account))
-            memcpy(armed[i].batch, batch->id, sizeof armed[i].batch);
+        Failpoint *failpoint = &armed[i];
+        if (failpoint->account[0] != '\0' && debits(batch, failpoint->account) &&
+            !knows(failpoint, batch))
+            memcpy(failpoint->batches[failpoint->batch_count++ % FAILPOINT_BATCHES], batch->id,
+                   sizeof batch->id);
     }
 }
 
 static bool is_meant(const Failpoint *failpoint, const Batch *batch)
 {
-    return failpoint->count != 0 && (failpoint->account[0] == '\0' ||
-                                     memcmp(failpoint->batch, batch->id, sizeof batch->id) == 0);
+    return failpoint->count != 0 && (failpoint->account[0] == '\0' || knows(failpoint, batch));
 }
 
 static bool lets_pass(Failpoint *failpoint)

@@ -28,6 +28,11 @@ typedef enum FailAction
     FAIL_ACTION_COUNT,
 } FailAction;
 
+enum
+{
+    FAILPOINT_BATCHES = 4,
+};
+
 typedef struct Failpoint
 {
     char name[64];
@@ -35,8 +40,9 @@ typedef struct Failpoint
     int skip;  /* how often it lets pass first */
     int count; /* how often it still strikes; < 0 = for ever */
     uint64_t ms;
-    char account[ACCOUNT_ID_MAX + 1]; /* the debit account that it is meant for; "" = all */
-    uint8_t batch[16];                /* internal: the last one that had a transfer of it */
+    char account[ACCOUNT_ID_MAX + 1];       /* the debit account that it is meant for; "" = all */
+    uint8_t batches[FAILPOINT_BATCHES][16]; /* internal: the last ones with a transfer of it */
+    unsigned batch_count;                   /* internal: so many there were */
 } Failpoint;
 
 struct Batch;
