@@ -112,10 +112,25 @@ $(OUT)/tests/integration/%_test: tests/integration/%_test.c $(HARNESS) $(OUT)/li
 	  -Wno-missing-field-initializers -o $@ $< $(HARNESS) \
 	  $(OUT)/libgiro.a $(LDLIBS) -lcmocka -lcurl -lpthread
 
+# The quick part of the fault matrix runs beside them: it mostly waits.
 .PHONY: test-integration
-test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
-	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh integration $(OUT)/logs/integration \
-	  $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
+test-integration: $(OUT)/girod $(OUT)/tests/faults/faults $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod FAULTS_QUICK=1 tests/run.sh integration $(OUT)/logs/integration \
+	  $(OUT)/tests/faults/faults $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
+
+# ---- faults: one program that runs the whole matrix, or with FAULTS_QUICK=1 a third of it -----------
+
+FAULTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/faults/*.c))
+$(FAULTS): CPPFLAGS += -Itests/integration -Itests/faults -Wno-missing-field-initializers
+DEPENDENCIES += $(FAULTS:.o=.d)
+
+$(OUT)/tests/faults/faults: $(FAULTS) $(HARNESS) $(OUT)/libgiro.a
+	@echo "  TEST  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS) -lcmocka -lcurl -lpthread
+
+.PHONY: test-faults
+test-faults: $(OUT)/girod $(OUT)/tests/faults/faults ## a fault of every kind at every stage (FAULTS_FILTER, FAULTS_JOBS)
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod $(OUT)/tests/faults/faults
 
 # ---- chaos: two coordinators and three shards under everything at once ------------------------------
 
@@ -178,7 +193,7 @@ growth: $(OUT)/girod ## what a million transfers cost later, and on disk (GROWTH
 # ---- all of it ---------------------------------------------------------------------------------------
 
 # Under the sanitizers `make test` runs the programs that reach most of girod; `make asan` runs all.
-SANITIZED := transfers_test saga_test faults_test batch_test
+SANITIZED := transfers_test saga_test batch_test
 
 .PHONY: test asan asan-short
 test: packages ## everything: unit, sql, model, integration, contract; unit and the heart of integration again under ASan and UBSan

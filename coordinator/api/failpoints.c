@@ -22,8 +22,11 @@ static void answer_failpoint(HttpRequest *request, const char *name)
     json_begin_object(writer, NULL);
     json_put_string(writer, "name", name);
     json_put_string(writer, "action", armed != NULL ? fail_action_name(armed->action) : NULL);
+    json_put_integer(writer, "skip", armed != NULL ? armed->skip : 0);
     json_put_integer(writer, "count", armed != NULL ? armed->count : 0);
     json_put_integer(writer, "ms", armed != NULL ? (int64_t)armed->ms : 0);
+    json_put_string(writer, "account",
+                    armed != NULL && armed->account[0] != '\0' ? armed->account : NULL);
     json_end_object(writer);
     answer_json(request, 200, writer, &(HttpReply){0});
 }
@@ -40,15 +43,18 @@ static bool read_failpoint(const Json *document, const char *name, Failpoint *re
                            Fault *fault)
 {
     FailpointBody body;
-    Failpoint failpoint;
+    Failpoint failpoint = {0};
     if (!fields_failpoint(document, &body, fault))
         return false;
     if (!fail_action_parse(body.action, &failpoint.action) || failpoint.action == FAIL_NOTHING)
         return fault_set(fault, ERROR_BODY_INVALID, "action",
-                         "an action is \"crash\", \"pause\", \"drop\" or \"error\"");
+                         "an action is \"crash\", \"stop\", \"pause\", \"drop\" or \"error\"");
+    failpoint.skip = body.skip;
     failpoint.count = body.count;
     failpoint.ms = body.ms;
     snprintf(failpoint.name, sizeof failpoint.name, "%s", name);
+    snprintf(failpoint.account, sizeof failpoint.account, "%s",
+             body.account != NULL ? body.account : "");
     *ret_failpoint = failpoint;
     return true;
 }

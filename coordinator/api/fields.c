@@ -375,18 +375,29 @@ bool fields_batch_item(const Json *item, Arena *arena, TransferRequest *ret_requ
 
 bool fields_failpoint(const Json *body, FailpointBody *ret_body, Fault *fault)
 {
-    static const char *const names[] = {"action", "count", "ms"};
+    static const char *const names[] = {"action", "skip", "count", "ms", "account"};
+    static const Range skips = {0, FAILPOINT_COUNT_MAX};
     static const Range counts = {1, FAILPOINT_COUNT_MAX};
     static const Range pauses = {0, FAILPOINT_MS_MAX};
     const char *action;
+    const char *account;
+    int64_t skip = 0;
     int64_t count = 1;
     int64_t ms = 0;
     if (!check_names(body, names, ARRAY_LENGTH(names), fault) ||
         !required_string(body, "action", &action, fault) ||
+        !optional_integer(body, "skip", skips, &skip, fault) ||
         !optional_integer(body, "count", counts, &count, fault) ||
-        !optional_integer(body, "ms", pauses, &ms, fault))
+        !optional_integer(body, "ms", pauses, &ms, fault) ||
+        !optional_string(body, "account", &account, fault))
         return false;
-    *ret_body = (FailpointBody){.action = action, .count = (int)count, .ms = (uint64_t)ms};
+    if (account != NULL && !route_account_id_is_valid(account))
+        return fault_set(fault, ERROR_BODY_INVALID, "account", "that is no account id");
+    *ret_body = (FailpointBody){.action = action,
+                                .skip = (int)skip,
+                                .count = (int)count,
+                                .ms = (uint64_t)ms,
+                                .account = account};
     return true;
 }
 

@@ -71,8 +71,10 @@ bool fields_batch_item(const Json *item, Arena *arena, TransferRequest *ret_requ
 typedef struct FailpointBody
 {
     const char *action;
+    int skip;
     int count;
     uint64_t ms;
+    const char *account; /* NULL = of all */
 } FailpointBody;
 /* The body of a reconciliation: is a full pass wanted? */
 bool fields_reconciliation(const Json *body, bool *ret_full, Fault *fault) ATTR_MUST_USE;

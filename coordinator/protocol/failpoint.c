@@ -2,6 +2,7 @@
 #include "protocol/failpoint.h"
 
 #include "base/log.h"
+#include "protocol/batch.h"
 #include "protocol/stage.h"
 
 #include <signal.h>
@@ -20,8 +21,8 @@ static Failpoint armed[ARMED_MAX];
 static size_t armed_count;
 
 static const char *const action_names[FAIL_ACTION_COUNT] = {
-    [FAIL_NOTHING] = "nothing", [FAIL_CRASH] = "crash", [FAIL_PAUSE] = "pause",
-    [FAIL_DROP] = "drop",       [FAIL_ERROR] = "error",
+    [FAIL_NOTHING] = "nothing", [FAIL_CRASH] = "crash", [FAIL_STOP] = "stop",
+    [FAIL_PAUSE] = "pause",     [FAIL_DROP] = "drop",   [FAIL_ERROR] = "error",
 };
 
 const char *fail_action_name(FailAction action)
@@ -111,13 +112,63 @@ const Failpoint *failpoint_get(const char *name)
     return find(name);
 }
 
-FailAction failpoint_hit(const char *mode, const char *stage, const char *side, const char *point,
-                         uint64_t *ret_ms)
+/* ---- striking -------------------------------------------------------------------------------- */
+
+static bool debits(const Batch *batch, const char *account)
+{
+    for (size_t i = 0; i < batch->count; i++)
+    {
+        if (strcmp(batch->transfers[i]->request.debit_account, account) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool knows(const Failpoint *failpoint, const Batch *batch)
+{
+    for (size_t i = 0; i < FAILPOINT_BATCHES && i < failpoint->batch_count; i++)
+    {
+        if (memcmp(failpoint->batches[i], batch->id, sizeof batch->id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A batch lets go of its transfers before its last stage, and the next one may take them up: so
+ * batches are remembered by their ids. */
+static void note_batch(const Batch *batch)
+{
+    for (size_t i = 0; i < armed_count; i++)
+    {
+        Failpoint *failpoint = &armed[i];
+        if (failpoint->account[0] != '\0' && debits(batch, failpoint->account) &&
+            !knows(failpoint, batch))
+            memcpy(failpoint->batches[failpoint->batch_count++ % FAILPOINT_BATCHES], batch->id,
+                   sizeof batch->id);
+    }
+}
+
+static bool is_meant(const Failpoint *failpoint, const Batch *batch)
+{
+    return failpoint->count != 0 && (failpoint->account[0] == '\0' || knows(failpoint, batch));
+}
+
+static bool lets_pass(Failpoint *failpoint)
+{
+    if (failpoint->skip == 0)
+        return false;
+    failpoint->skip--;
+    return true;
+}
+
+FailAction failpoint_hit(const Batch *batch, const char *side, const char *point, uint64_t *ret_ms)
 {
     char name[sizeof armed[0].name];
-    snprintf(name, sizeof name, "%s.%s.%s.%s", mode, stage, side, point);
+    note_batch(batch);
+    snprintf(name, sizeof name, "%s.%s.%s.%s", mode_name(batch_kind_row(batch->kind)->mode),
+             stage_row(batch, batch->stage)->name, side, point);
     Failpoint *place = find(name);
-    if (place == NULL || place->count == 0)
+    if (place == NULL || !is_meant(place, batch) || lets_pass(place))
         return FAIL_NOTHING;
     if (place->count > 0)
         place->count--;
@@ -127,6 +178,8 @@ FailAction failpoint_hit(const char *mode, const char *stage, const char *side, 
         kill(getpid(), SIGKILL);
         pause();
     }
+    if (place->action == FAIL_STOP)
+        raise(SIGSTOP);
     *ret_ms = place->ms;
     return place->action;
 }

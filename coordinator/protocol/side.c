@@ -92,9 +92,7 @@ static FailAction strike(Side *side, const char *point, uint64_t *ret_ms)
 {
     if (!failpoint_is_enabled())
         return FAIL_NOTHING;
-    return failpoint_hit(mode_name(batch_kind_row(side->batch->kind)->mode),
-                         stage_row(side->batch, side->batch->stage)->name,
-                         side_role_name(side->role), point, ret_ms);
+    return failpoint_hit(side->batch, side_role_name(side->role), point, ret_ms);
 }
 
 static void proceed_paused(Batch *batch)

@@ -49,7 +49,9 @@ typedef struct BooksTransfer
 /* All of them, by id; on the heap. All Postgres servers must run. */
 BooksTransfer *books_transfers(const Cluster *cluster, size_t *ret_count);
 
-/* Prints what it finds and ends the test if anything is wrong. All Postgres servers must run. */
+/* Prints what it finds and returns how much that is. All Postgres servers must run. */
+size_t books_look(const Cluster *cluster);
+/* The same; ends the test if anything is wrong. */
 void books_check(const Cluster *cluster);
 
 /* The number of transfers over all shards; with it a test makes sure that it compared something. */

@@ -49,16 +49,22 @@ static char *format_text(const char *format, va_list arguments)
 }
 
 /* Frees the text of the query. */
+static SqlRows *ask_on(PGconn *connection, char *query)
+{
+    PGresult *result = PQexec(connection, query);
+    check(succeeded(result), "%s: %s", query, PQerrorMessage(connection));
+    free(query);
+    SqlRows *rows = base_calloc(1, sizeof(*rows));
+    rows->result = result;
+    return rows;
+}
+
 static SqlRows *ask(const char *dsn, char *query)
 {
     PGconn *connection = connect(dsn);
     check(PQstatus(connection) == CONNECTION_OK, "%s", PQerrorMessage(connection));
-    PGresult *result = PQexec(connection, query);
-    check(succeeded(result), "%s: %s", query, PQerrorMessage(connection));
+    SqlRows *rows = ask_on(connection, query);
     PQfinish(connection);
-    free(query);
-    SqlRows *rows = base_calloc(1, sizeof(*rows));
-    rows->result = result;
     return rows;
 }
 
@@ -189,6 +195,15 @@ void sql_session_run(SqlSession *session, const char *statements, const char *pa
     copy_state(result, ret_state);
     snprintf(ret_tag, 40, "%s", succeeded(result) ? PQcmdStatus(result) : "");
     PQclear(result);
+}
+
+SqlRows *sql_session_rows(SqlSession *session, const char *query, ...)
+{
+    va_list arguments;
+    va_start(arguments, query);
+    char *text = format_text(query, arguments);
+    va_end(arguments);
+    return ask_on(session->connection, text);
 }
 
 bool sql_session_is_lost(const SqlSession *session)

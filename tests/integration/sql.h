@@ -40,6 +40,8 @@ void sql_session_free(SqlSession *session); /* accepts NULL */
  * the extended protocol. ret_state as sql_state; ret_tag is the last command tag, "" on failure. */
 void sql_session_run(SqlSession *session, const char *statements, const char *parameter,
                      char ret_state[6], char ret_tag[40]);
+SqlRows *sql_session_rows(SqlSession *session, const char *query, ...)
+    ATTR_PRINTF(2, 3) ATTR_MUST_USE;
 bool sql_session_is_lost(const SqlSession *session);
 
 #endif

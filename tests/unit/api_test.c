@@ -209,11 +209,12 @@ static void failpoints_are_armed_and_cleared(void **state)
     expect(world, 200);
     assert_int_equal(json_kind(json_field(world->json, "action")), JSON_KIND_NULL);
     snprintf(start, sizeof start, "PUT %s", name);
-    call(world, start, JSON_TYPE, "{\"action\":\"pause\",\"ms\":50,\"count\":2}");
+    call(world, start, JSON_TYPE,
+         "{\"action\":\"pause\",\"ms\":50,\"skip\":1,\"count\":2,\"account\":\"alice\"}");
     expect(world, 200);
     get(world, name);
     assert_string_equal(world->body, "{\"name\":\"2pc.decide.home.sent\",\"action\":\"pause\","
-                                     "\"count\":2,\"ms\":50}");
+                                     "\"skip\":1,\"count\":2,\"ms\":50,\"account\":\"alice\"}");
     call(world, start, JSON_TYPE, "{\"action\":\"nothing\"}");
     expect_problem(world, 400, "body-invalid");
     snprintf(start, sizeof start, "DELETE %s", name);

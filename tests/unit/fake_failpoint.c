@@ -6,8 +6,8 @@
 static bool enabled;
 static bool armed;
 static Failpoint point;
-static const char *const actions[FAIL_ACTION_COUNT] = {"nothing", "crash", "pause", "drop",
-                                                       "error"};
+static const char *const actions[FAIL_ACTION_COUNT] = {"nothing", "crash", "stop",
+                                                       "pause",   "drop",  "error"};
 
 const char *fail_action_name(FailAction action)
 {

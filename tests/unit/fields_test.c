@@ -350,7 +350,10 @@ static void failpoints_have_their_shape(void **state)
         {"{}", "body-invalid /action"},
         {"{\"action\":\"pause\",\"ms\":-1}", "body-invalid /ms"},
         {"{\"action\":\"pause\",\"count\":0}", "body-invalid /count"},
+        {"{\"action\":\"pause\",\"skip\":-1}", "body-invalid /skip"},
         {"{\"action\":\"pause\",\"seconds\":1}", "body-invalid /seconds"},
+        {"{\"action\":\"stop\",\"account\":\"alice\"}", "ok"},
+        {"{\"action\":\"stop\",\"account\":\"a b\"}", "body-invalid /account"},
     };
     (void)state;
     expect(read_failpoint, cases, ARRAY_LENGTH(cases));
