@@ -58,7 +58,7 @@ while read -r line; do finding "unfinished: $line"; done \
     < <(git grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sql' '*.sh' Makefile \
         ':!tests/lint.sh')
 
-# A document that names tests names those that there are: sentences_with_underscores, the mistakes of
+# A document that names tests names such as there are: sentences_with_underscores, mistakes of the
 # models, and pgTAP's sentences, all in `…`.
 while read -r name; do
     git grep -qF -- "$name" -- tests || finding "names: docs/failure-modes.md names no test: $name"

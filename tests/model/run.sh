@@ -158,7 +158,7 @@ done
 compare_stages two_phase 2pc
 compare_stages saga saga
 
-echo "the protocols:"
+echo "the protocols, all states within these bounds:"
 holds two_phase safety ATTEMPTS=1 RECOVERERS=2 DBA=1
 holds two_phase end    ATTEMPTS=1 RECOVERERS=2 DBA=1
 holds saga safety GIRODS=1 MOVE=1 HOME_MOVE=1
