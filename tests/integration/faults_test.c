@@ -102,12 +102,9 @@ static const char *way_to(const Place *place, char name[64])
         const char *stage;
         const char *cause;
     } ways[] = {
-        {"local", "ask", "decide.home.after"},
-        {"2pc", "ask", "decide.home.after"},
-        {"2pc", "cancel", "prepare.remote.after"},
-        {"2pc", "look", "apply.remote.after"},
-        {"2pc", "finish", "apply.remote.after"},
-        {"saga", "ask", "hold.home.after"},
+        {"local", "ask", "decide.home.after"},      {"2pc", "ask", "decide.home.after"},
+        {"2pc", "cancel", "prepare.remote.after"},  {"2pc", "look", "apply.remote.after"},
+        {"2pc", "finish", "apply.remote.after"},    {"saga", "ask", "hold.home.after"},
         {"saga", "cancel", "credit.remote.before"}, /* with a deadline: see fields_for */
     };
     for (size_t i = 0; i < ARRAY_LENGTH(ways); i++)

@@ -9,8 +9,8 @@ create procedure test.reset()
 language plpgsql
 as $$
 begin
-    truncate giro.shard, giro.coordinators, giro.partitions, giro.accounts, giro.entries, giro.transfers,
-             giro.receipts, giro.batches, giro.clearing;
+    truncate giro.shard, giro.coordinators, giro.partitions, giro.accounts, giro.entries,
+             giro.transfers, giro.receipts, giro.batches, giro.clearing;
     perform giro.setup_shard('demo', 'shard-1', 1);
     perform giro.setup_partitions(array[1, 2], array['', ''], array['hash', 'hash'],
                                   array['\x', '\x80']::bytea[], array['\x80', null]::bytea[],

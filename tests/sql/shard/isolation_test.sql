@@ -53,7 +53,8 @@ select is_empty(
       where p.pronamespace = 'giro'::regnamespace
         and p.proname not in (select name from calls)
         and p.proname not in ('account_answer', 'be_present', 'books',
-                              'coordinator_is_present', 'coordinators_present', 'end_session', 'end_stopped_sessions',
+                              'coordinator_is_present', 'coordinators_present', 'end_session',
+                              'end_stopped_sessions',
                               'fence_class',
                               'force_durability', 'grant_coordinator', 'identity', 'legs_in_doubt',
                               'patience', 'patience_is_over', 'prepared_exists',
