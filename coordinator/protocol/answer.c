@@ -13,7 +13,7 @@ AnswerClass answer_of_call(const PgAnswer *answer)
     switch (answer->kind)
     {
     case PG_DONE:
-        return ANSWER_DONE;
+        return answer->warned ? ANSWER_UNKNOWN : ANSWER_DONE;
     case PG_LOST:
         return ANSWER_UNKNOWN;
     case PG_ERROR:
