@@ -13,7 +13,8 @@
 enum
 {
     AMOUNT = 3,
-    STRIKE_MS = 30000,
+    STRIKE_MS = 60000,
+    SLICE_MS = 50,
     LETTER_MS = 30000,
     SETTLE_MS = 90000,
     SETTLE_PAUSE_MS = 50,
@@ -52,90 +53,6 @@ void cell_open(Cell *cell, const CellPlan *plan, size_t number, Client *client)
     cell->payment = (Payment){debit->name, credit->name, AMOUNT, cell->key, way->fields};
     if (way->fields == NULL && strcmp(plan->mode, "saga") == 0)
         cell->payment.fields = "\"mode\":\"saga\"";
-}
-
-/* ---- the fault ------------------------------------------------------------------------------- */
-
-static void arm(Cell *cell, const char *place, const char *strokes)
-{
-    char path[128];
-    char body[256];
-    Response response;
-    snprintf(path, sizeof path, "/v1/failpoints/%s", place);
-    snprintf(body, sizeof body, "{%s,\"account\":\"%s\"}", strokes, cell->payment.debit);
-    client_call(girod_client(cell->girod), &(Request){.method = "PUT", .path = path, .body = body},
-                &response);
-    if (response.status != 200)
-        cell_blame(cell, "%s cannot be armed: %d %s", place, response.status, response.body);
-    response_done(&response);
-}
-
-static void arm_all(Cell *cell, int pause_ms)
-{
-    const CellPlan *plan = cell->plan;
-    const Way *way = plan->way;
-    char strokes[128];
-    for (size_t i = 0; i < WAY_ARMS_MAX && way->arms[i].place != NULL; i++)
-    {
-        snprintf(strokes, sizeof strokes, "\"action\":\"%s\",\"ms\":%d,\"count\":%d",
-                 way->arms[i].action, way->arms[i].ms, 1 + way->arms[i].more);
-        arm(cell, way->arms[i].place, strokes);
-    }
-    snprintf(strokes, sizeof strokes, "\"action\":\"%s\",\"ms\":%d,\"skip\":%d",
-             fault_action(plan->fault), pause_ms, way->skip);
-    arm(cell, plan->place, strokes);
-}
-
-static Letter *send_to(const Cell *cell, const Client *client)
-{
-    char *body = bank_body(&cell->payment);
-    Letter *letter =
-        letter_send(client, &(Request){.path = "/v1/transfers", .body = body, .key = cell->key});
-    free(body);
-    return letter;
-}
-
-/* What a person at the shard would do wrong: the way to `missing`. */
-static void take_leg_away(Cell *cell)
-{
-    const char *dsn = cluster_dsn(cell->cluster, cell->plan->remote);
-    if (!girod_await_stopped(cell->girod, STRIKE_MS))
-        return;
-    SqlRows *rows =
-        sql_rows(dsn, "select gid from pg_prepared_xacts where gid like 'giro:%%:%s:%%'",
-                 girod_instance(cell->girod));
-    for (size_t row = 0; row < sql_row_count(rows); row++)
-        sql_run(dsn, "rollback prepared '%s'", sql_field(rows, row, 0));
-    sql_rows_free(rows);
-    girod_signal(cell->girod, SIGCONT);
-}
-
-static bool await_event(Cell *cell)
-{
-    const char *action = fault_action(cell->plan->fault);
-    char words[160];
-    snprintf(words, sizeof words, "failpoint=%s strikes: %s", cell->plan->place, action);
-    if (strcmp(action, "crash") == 0 && !girod_await_killed(cell->girod, STRIKE_MS))
-        return false;
-    if (strcmp(action, "stop") == 0 && !girod_await_stopped(cell->girod, STRIKE_MS))
-        return false;
-    return girod_await_words(cell->girod, words, STRIKE_MS);
-}
-
-void cell_strike(Cell *cell, Girod *girod, int pause_ms)
-{
-    cell->girod = girod;
-    arm_all(cell, pause_ms);
-    cell->letters[cell->letter_count++] = send_to(cell, girod_client(girod));
-    if (cell->plan->way->leg_is_taken_away)
-        take_leg_away(cell);
-    cell->struck = await_event(cell);
-    cell->struck_at_ms = now_ms();
-}
-
-void cell_send_twin(Cell *cell, const Client *client)
-{
-    cell->letters[cell->letter_count++] = send_to(cell, client);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -190,6 +107,158 @@ static bool hear(Cell *cell, const Response *response)
         return false;
     }
 }
+
+/* ---- the fault ------------------------------------------------------------------------------- */
+
+/* For transfers of the account; NULL = for everything. */
+static void arm(Cell *cell, const Girod *girod, const char *place, const char *strokes,
+                const char *account)
+{
+    char path[128];
+    char body[256];
+    Response response;
+    snprintf(path, sizeof path, "/v1/failpoints/%s", place);
+    snprintf(body, sizeof body, "{%s%s%s%s}", strokes, account != NULL ? ",\"account\":\"" : "",
+             account != NULL ? account : "", account != NULL ? "\"" : "");
+    client_call(girod_client(girod), &(Request){.method = "PUT", .path = path, .body = body},
+                &response);
+    if (response.status != 200)
+        cell_blame(cell, "%s cannot be armed: %d %s", place, response.status, response.body);
+    response_done(&response);
+}
+
+/* What goes wrong first. */
+static void arm_way(Cell *cell, const Girod *girod)
+{
+    const Way *way = cell->plan->way;
+    char strokes[128];
+    for (size_t i = 0; i < WAY_ARMS_MAX && way->arms[i].place != NULL; i++)
+    {
+        snprintf(strokes, sizeof strokes, "\"action\":\"%s\",\"ms\":%d,\"count\":%d",
+                 way->arms[i].action, way->arms[i].ms, 1 + way->arms[i].more);
+        arm(cell, girod, way->arms[i].place, strokes, cell->payment.debit);
+    }
+}
+
+static void arm_place(Cell *cell, int pause_ms)
+{
+    const CellPlan *plan = cell->plan;
+    char strokes[128];
+    snprintf(strokes, sizeof strokes, "\"action\":\"%s\",\"ms\":%d,\"skip\":%d",
+             fault_action(plan->fault), pause_ms, plan->way->skip);
+    arm(cell, cell->girod, plan->place, strokes,
+        plan->way->is_inherited ? NULL : cell->payment.debit);
+}
+
+static Letter *send_to(const Cell *cell, const Client *client)
+{
+    char *body = bank_body(&cell->payment);
+    Letter *letter =
+        letter_send(client, &(Request){.path = "/v1/transfers", .body = body, .key = cell->key});
+    free(body);
+    return letter;
+}
+
+static void send_first(Cell *cell, const Girod *girod)
+{
+    snprintf(cell->instance, sizeof cell->instance, "%s", girod_instance(girod));
+    cell->letters[cell->letter_count++] = send_to(cell, girod_client(girod));
+}
+
+/* On a slow machine a request may be turned away before it gets to the place. */
+static void send_again_if_turned_away(Cell *cell, const Girod *girod)
+{
+    Response response;
+    Letter **letter = &cell->letters[cell->letter_count - 1];
+    if (!letter_is_answered(*letter))
+        return;
+    letter_receive(*letter, LETTER_MS, &response);
+    *letter = NULL;
+    cell->letter_count--;
+    bool is_final = hear(cell, &response);
+    if (response.status != 0 && !is_final)
+        send_first(cell, girod);
+    response_done(&response);
+}
+
+static bool has_struck(Girod *girod, const char *place, const char *action)
+{
+    char words[160];
+    snprintf(words, sizeof words, "failpoint=%s strikes: %s", place, action);
+    if (strcmp(action, "crash") == 0 && !girod_await_killed(girod, SLICE_MS))
+        return false;
+    if (strcmp(action, "stop") == 0 && !girod_await_stopped(girod, SLICE_MS))
+        return false;
+    return girod_await_words(girod, words, SLICE_MS);
+}
+
+/* Waits until a failpoint has struck. A letter that is under way was sent to the same girod. */
+static bool await_strike(Cell *cell, Girod *girod, const char *place, const char *action)
+{
+    bool struck = false;
+    for (int64_t until = now_ms() + STRIKE_MS; !struck && now_ms() < until;)
+    {
+        struck = has_struck(girod, place, action);
+        if (!struck && cell->letter_count > 0)
+            send_again_if_turned_away(cell, girod);
+    }
+    return struck;
+}
+
+static void await_fault(Cell *cell)
+{
+    const CellPlan *plan = cell->plan;
+    cell->struck = await_strike(cell, cell->girod, plan->place, fault_action(plan->fault));
+    cell->struck_at_ms = now_ms();
+}
+
+/* What a person at the shard would do wrong: the way to `missing`. */
+static void take_leg_away(Cell *cell)
+{
+    const CellPlan *plan = cell->plan;
+    const char *dsn = cluster_dsn(cell->cluster, plan->remote);
+    if (!await_strike(cell, cell->girod, plan->way->arms[0].place, plan->way->arms[0].action))
+        return;
+    SqlRows *rows =
+        sql_rows(dsn, "select gid from pg_prepared_xacts where gid like 'giro:%%:%s:%%'",
+                 girod_instance(cell->girod));
+    for (size_t row = 0; row < sql_row_count(rows); row++)
+        sql_run(dsn, "rollback prepared '%s'", sql_field(rows, row, 0));
+    sql_rows_free(rows);
+    girod_signal(cell->girod, SIGCONT);
+}
+
+void cell_strike(Cell *cell, Girod *girod, int pause_ms)
+{
+    cell->girod = girod;
+    arm_way(cell, girod);
+    arm_place(cell, pause_ms);
+    send_first(cell, girod);
+    if (cell->plan->way->leg_is_taken_away)
+        take_leg_away(cell);
+    await_fault(cell);
+}
+
+void cell_strike_heir(Cell *cell, Girod *heir, Girod *other)
+{
+    const Way *way = cell->plan->way;
+    cell->girod = heir;
+    arm_place(cell, 0);
+    arm_way(cell, other);
+    send_first(cell, other);
+    if (!await_strike(cell, other, way->arms[0].place, way->arms[0].action))
+        cell_blame(cell, "nothing is left behind");
+    cell_collect(cell);
+    await_fault(cell);
+}
+
+void cell_send_twin(Cell *cell, const Client *client)
+{
+    cell->letters[cell->letter_count++] = send_to(cell, client);
+}
+
+/* ---- settling ---------------------------------------------------------------------------------
+ */
 
 void cell_collect(Cell *cell)
 {

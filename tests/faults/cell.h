@@ -33,7 +33,8 @@ typedef struct Cell
     char key[24];
     Payment payment;
     const Cluster *cluster;
-    Girod *girod; /* that meets the fault; lent */
+    Girod *girod;      /* that meets the fault; lent */
+    char instance[32]; /* that the request was sent to first */
 
     Letter *letters[CELL_LETTERS_MAX];
     size_t letter_count;
@@ -53,6 +54,9 @@ void cell_open(Cell *cell, const CellPlan *plan, size_t number, Client *client);
 /* Arms the coordinator, sends it the transfer and waits until the fault has struck. A pause is this
  * long. */
 void cell_strike(Cell *cell, Girod *girod, int pause_ms);
+/* The same for an heir: its fault strikes in what another one leaves behind, which gets the
+ * transfer and crashes. No other coordinator may be there. */
+void cell_strike_heir(Cell *cell, Girod *heir, Girod *other);
 /* Sends the same request to another coordinator. */
 void cell_send_twin(Cell *cell, const Client *client);
 /* Reads the answers to the letters. */

@@ -60,10 +60,9 @@ static void look_at(const Cell *cell, int shard, Findings *findings)
     long long credit = cell->plan->way->credit_is_closed ? 0
                        : cell->is_posted                 ? CELL_BALANCE + amount
                                                          : CELL_BALANCE;
-    SqlRows *rows =
-        sql_rows(cluster_dsn(cell->cluster, shard), query, cell->id,
-                 cell->is_posted ? "true" : "false", cell->payment.debit, cell->payment.credit,
-                 amount, girod_instance(cell->girod), debit, credit);
+    SqlRows *rows = sql_rows(cluster_dsn(cell->cluster, shard), query, cell->id,
+                             cell->is_posted ? "true" : "false", cell->payment.debit,
+                             cell->payment.credit, amount, cell->instance, debit, credit);
     findings->transfers += sql_field_integer(rows, 0, 0);
     findings->entries += sql_field_integer(rows, 0, 1);
     findings->right_entries += sql_field_integer(rows, 0, 2);

@@ -32,6 +32,11 @@ static const Way ways[] = {
     {"2pc", "look", "", {{"2pc.apply.remote.after", "error", 0}}},
     {"2pc", "finish", "", {{"2pc.apply.remote.after", "error", 0}}},
     {"2pc", "stuck", "", {{"2pc.apply.remote.before", "error", 0, 9}}},
+    {"2pc", "ask", "heir", {{"2pc.decide.home.before", "crash", 0}}, .is_inherited = true},
+    {"2pc", "cancel", "heir", {{"2pc.decide.home.before", "crash", 0}}, .is_inherited = true},
+    {"2pc", "apply", "heir", {{"2pc.apply.remote.before", "crash", 0}}, .is_inherited = true},
+    {"2pc", "look", "heir", {{"2pc.apply.remote.after", "crash", 0}}, .is_inherited = true},
+    {"2pc", "finish", "heir", {{"2pc.apply.remote.before", "crash", 0}}, .is_inherited = true},
     {"2pc", "missing", "", {{"2pc.apply.remote.before", "stop", 0}}, .leg_is_taken_away = true},
     {"saga", "ask", "", {{"saga.hold.home.after", "error", 0}}},
     {"saga",
@@ -63,7 +68,9 @@ typedef struct Matrix
     size_t places;
     const MatrixOptions *options;
     regex_t filter;
-    Fault fault; /* whose cells are made */
+    /* whose cells are made */
+    bool with_heir;
+    Fault fault;
 } Matrix;
 
 /* All six ordered pairs of three shards take turns. In FAULT_SHARD the victim is on the side. */
@@ -118,6 +125,14 @@ static bool leads_to(const Way *way, const CellPlan *place)
            (way->skip == 0 || strcmp(place->side, "home") == 0);
 }
 
+/* An heir meets errors, cuts and crashes: for the rest it does not matter whose batch it is. */
+static void add_way(Matrix *matrix, const CellPlan *place, const Way *way)
+{
+    if (way->is_inherited == matrix->with_heir &&
+        (!way->is_inherited || matrix->fault <= FAULT_RESTART))
+        add_points(matrix, place, way);
+}
+
 static void visit(void *context, const char *mode, const char *stage, const char *side)
 {
     Matrix *matrix = context;
@@ -131,10 +146,19 @@ static void visit(void *context, const char *mode, const char *stage, const char
         if (!leads_to(&ways[i], &place))
             continue;
         has_usual_way = has_usual_way && ways[i].name[0] != '\0';
-        add_points(matrix, &place, &ways[i]);
+        add_way(matrix, &place, &ways[i]);
     }
     if (has_usual_way)
-        add_points(matrix, &place, &usual[strcmp(mode, "saga") == 0 ? 1 : 0]);
+        add_way(matrix, &place, &usual[strcmp(mode, "saga") == 0 ? 1 : 0]);
+}
+
+static void visit_all(Matrix *matrix)
+{
+    for (matrix->fault = 0; matrix->fault < FAULT_COUNT; matrix->fault++)
+    {
+        matrix->places = 0;
+        stage_visit_places(visit, matrix);
+    }
 }
 
 CellPlan *matrix_new(const MatrixOptions *options, size_t *ret_count)
@@ -146,11 +170,9 @@ CellPlan *matrix_new(const MatrixOptions *options, size_t *ret_count)
         free(matrix.cells);
         return NULL;
     }
-    for (matrix.fault = 0; matrix.fault < FAULT_COUNT; matrix.fault++)
-    {
-        matrix.places = 0;
-        stage_visit_places(visit, &matrix);
-    }
+    visit_all(&matrix);
+    matrix.with_heir = true;
+    visit_all(&matrix);
     regfree(&matrix.filter);
     *ret_count = matrix.count;
     return matrix.cells;

@@ -50,6 +50,7 @@ typedef struct Way
     const char *refusal;    /* not NULL: it ends reversed, and why */
     bool credit_is_closed;  /* the credit account is */
     bool leg_is_taken_away; /* the first arm stops; somebody rolls back the prepared leg */
+    bool is_inherited;      /* the first arm crashes another coordinator, whose heir gets there */
 } Way;
 
 typedef struct CellPlan
@@ -72,7 +73,8 @@ typedef struct MatrixOptions
     bool quick;         /* a third of them: every place with every fault, and every point */
 } MatrixOptions;
 
-/* The cells, sorted by fault; free() them. NULL if the filter is no regular expression. */
+/* The cells; those with an heir come last, and those of a fault together; free() them. NULL if the
+ * filter is no regular expression. */
 CellPlan *matrix_new(const MatrixOptions *options, size_t *ret_count);
 
 enum

@@ -228,24 +228,61 @@ static void run_standstills(Round *round)
     end_girods(round);
 }
 
+/* One heir, alone but for the one that crashes; each cell is over before the next one begins, for
+ * the heir's fault strikes whatever is left behind. */
+static void run_inheritances(Round *round)
+{
+    World *world = round->world;
+    end_bystander(world);
+    Girod *heir = new_girod(world);
+    girod_await_ready(heir);
+    for (size_t i = 0; i < round->count; i++)
+    {
+        Cell *cell = &round->cells[i];
+        Girod *other = new_girod(world);
+        girod_await_ready(other);
+        cell_strike_heir(cell, heir, other);
+        girod_free(other);
+        if (cell->plan->fault == FAULT_RESTART)
+            restart(cell);
+        cell_settle(cell, girod_client(heir));
+        cell_check(cell);
+    }
+    start_bystander(world);
+    settle_at_bystander(round);
+    girod_free(heir);
+}
+
+typedef enum KindName
+{
+    KIND_PASSING,
+    KIND_RESTARTS,
+    KIND_TAKEOVERS,
+    KIND_KILLED_SHARDS,
+    KIND_STANDSTILLS,
+    KIND_INHERITANCES,
+} KindName;
+
 typedef struct Kind
 {
     void (*run)(Round *round);
     bool has_one_girod; /* for all of its cells */
 } Kind;
 
-static const Kind kinds[] = {
-    {run_passing, false},       {run_restarts, true},     {run_takeovers, false},
-    {run_killed_shards, false}, {run_standstills, false},
-};
-
 static const Kind *kind_of(const CellPlan *plan)
 {
-    static const int by_fault[FAULT_COUNT] = {
-        [FAULT_ERROR] = 0, [FAULT_CUT] = 0,  [FAULT_RESTART] = 1, [FAULT_TAKEOVER] = 2,
-        [FAULT_SHARD] = 3, [FAULT_STOP] = 4, [FAULT_PAUSE] = 4,
+    static const Kind kinds[] = {
+        [KIND_PASSING] = {run_passing},         [KIND_RESTARTS] = {run_restarts, true},
+        [KIND_TAKEOVERS] = {run_takeovers},     [KIND_KILLED_SHARDS] = {run_killed_shards},
+        [KIND_STANDSTILLS] = {run_standstills}, [KIND_INHERITANCES] = {run_inheritances, true},
     };
-    return &kinds[by_fault[plan->fault]];
+    static const KindName by_fault[FAULT_COUNT] = {
+        [FAULT_ERROR] = KIND_PASSING,       [FAULT_CUT] = KIND_PASSING,
+        [FAULT_RESTART] = KIND_RESTARTS,    [FAULT_TAKEOVER] = KIND_TAKEOVERS,
+        [FAULT_SHARD] = KIND_KILLED_SHARDS, [FAULT_STOP] = KIND_STANDSTILLS,
+        [FAULT_PAUSE] = KIND_STANDSTILLS,
+    };
+    return &kinds[plan->way->is_inherited ? KIND_INHERITANCES : by_fault[plan->fault]];
 }
 
 size_t round_size(const World *world, const CellPlan *plans, size_t count)

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,12 @@ Letter *letter_send(const Client *client, const Request *request)
     client_send(letter->fd, text, (size_t)length);
     free(text);
     return letter;
+}
+
+bool letter_is_answered(const Letter *letter)
+{
+    struct pollfd polled = {.fd = letter->fd, .events = POLLIN};
+    return poll(&polled, 1, 0) > 0;
 }
 
 /* The whole answer up to the end of the stream; the server closes after it. */
