@@ -27,8 +27,9 @@ typedef enum AnswerClass
     ANSWER_UNKNOWN,
 } AnswerClass;
 
-/* A call of a participant function inside an open transaction or by itself. Unknown only when lost:
- * a lost call that stood alone may have committed. */
+/* A call of a participant function inside an open transaction or by itself. Unknown when lost: a
+ * call that stood alone may have committed; and when warned: its commit may not have reached the
+ * synchronous standby, so that what it answered is not to be acted upon. */
 AnswerClass answer_of_call(const PgAnswer *answer);
 
 /* A command that ends a transaction: COMMIT, PREPARE TRANSACTION, COMMIT PREPARED, ROLLBACK

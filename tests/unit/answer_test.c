@@ -47,6 +47,16 @@ static void the_tag_rollback_without_an_error_is_not_done(void **state)
     assert_int_equal(ending(tagged("ROLLBACK", false), "PREPARE TRANSACTION"), ANSWER_NOT_DONE);
 }
 
+/* A verdict that stands alone commits at its Sync, and may have to wait for a standby. */
+static void a_call_with_a_warning_is_unknown(void **state)
+{
+    PgAnswer warned = {.kind = PG_DONE, .tag = "SELECT 1", .warned = true};
+    (void)state;
+    assert_int_equal(answer_of_call(&warned), ANSWER_UNKNOWN);
+    warned.warned = false;
+    assert_int_equal(answer_of_call(&warned), ANSWER_DONE);
+}
+
 static void a_warning_with_the_right_tag_is_unknown(void **state)
 {
     (void)state;
@@ -105,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_exact_tag_is_done),
         cmocka_unit_test(the_tag_rollback_without_an_error_is_not_done),
+        cmocka_unit_test(a_call_with_a_warning_is_unknown),
         cmocka_unit_test(a_warning_with_the_right_tag_is_unknown),
         cmocka_unit_test(a_session_that_ends_at_the_commit_leaves_it_unknown),
         cmocka_unit_test(other_errors_are_definite),
