@@ -7,7 +7,7 @@
 --             levels, and the fence's are transaction-level in another class). Tries only: nobody
 --             takes these locks exclusively.
 -- Safety:     politeness, not safety. Presence says who may still be at work; what is true is said
---             by the deciding rows alone. Two names may share a hash: then work is taken over later.
+--             by the deciding rows alone. If two names share a hash, work is taken over later.
 create or replace function giro.be_present(p_instance text) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, giro, pg_temp

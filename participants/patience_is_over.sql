@@ -1,6 +1,7 @@
 -- Why a person should look at a saga that has been pending for more than a minute; null for others.
 --
--- Called by:  transfers_by_id, claim, postpone, note_waiting. Has no settings of its own, so that it is inlined.
+-- Called by:  transfers_by_id, claim, postpone, note_waiting. Has no settings of its own, so that
+--             it is inlined.
 -- Idempotent: writes nothing.
 -- Locks:      none.
 -- Safety:     words for people; nothing is decided by them.

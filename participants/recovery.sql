@@ -13,8 +13,8 @@
 -- Idempotent: a repeat finds what is still so.
 -- Locks:      rows of transfers and coordinators, SKIP LOCKED: never waits.
 -- Safety:     decides nothing. Who is present, and how old something is, is politeness towards the
---             living: the work of the dead is taken at once, other work when it is old. The caller's
---             rights are needed to see and end sessions of its role.
+--             living: the work of the dead is taken at once, other work when it is old. The
+--             caller's rights are needed to see and end sessions of its role.
 create or replace function giro.recovery(
     p_cluster text, p_instance text, p_age_ms bigint, p_usable text[], p_away text[],
     p_skip uuid[], p_limit int)

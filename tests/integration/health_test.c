@@ -370,26 +370,32 @@ static void a_paused_shard_delays_only_what_touches_it(void **state)
     assert_int_equal(bank_balance(client, a), 89);
 }
 
-static void a_shard_that_cannot_prepare_is_shard_error_and_logged(void **state)
+/* Transfers queue for a while; what needs no prepared transaction goes on meanwhile. */
+static void a_shard_whose_prepared_transactions_are_used_up_is_overloaded_and_logged(void **state)
 {
     AccountName a;
     AccountName b;
+    AccountName c;
     char command[256];
     char value[16];
     Response response;
     (void)state;
     bank_open(client, 1, 100, a);
-    bank_open(client, 2, 0, b);
+    bank_open(client, 2, 50, b);
+    bank_open(client, 2, 0, c);
     hold_prepared_transactions(true);
     const char *key = bank_key();
     bank_pay(client, &(Payment){a, b, 10, key}, &response);
-    response_expect(&response, 503, "shard-error");
+    response_expect(&response, 503, "overloaded");
     assert_string_equal(response_string(&response, "effect"), "none");
+    check(response.seconds > 2, "%.1f s", response.seconds);
     assert_true(response_header(&response, "Retry-After", value, sizeof value));
     snprintf(command, sizeof command, "grep -F '\"request_id\":\"%s\"' \"$GIRO_LOG\" | grep -qF %s",
              response_string(&response, "request_id"), "'maximum number of prepared'");
     response_done(&response);
     assert_int_equal(cluster_shell(cluster, command, NULL, 0), 0);
+    bank_expect(client, &(Payment){b, c, 1, bank_key()}, 201, NULL, NULL);
+    bank_expect(client, &(Payment){a, b, 2, bank_key(), "\"mode\":\"saga\""}, 201, NULL, NULL);
     hold_prepared_transactions(false);
     bank_expect(client, &(Payment){a, b, 10, key}, 201, NULL, NULL);
 }
@@ -407,7 +413,7 @@ int main(void)
         ending_well(a_directory_that_is_down_does_not_unready),
         ending_well(a_dead_shard_is_503_for_all_that_touches_it),
         ending_well(a_paused_shard_delays_only_what_touches_it),
-        ending_well(a_shard_that_cannot_prepare_is_shard_error_and_logged),
+        ending_well(a_shard_whose_prepared_transactions_are_used_up_is_overloaded_and_logged),
     };
     return cmocka_run_group_tests_name("health", tests, start, fixture_stop);
 }

@@ -17,7 +17,6 @@ enum
     PER_SHARD = 6,
     STREAM_TOTAL = 1500,
     STREAM_CLIENTS = 32,
-    PAUSE_US = 100000,
 };
 
 static Cluster *cluster;
@@ -205,39 +204,6 @@ static void a_poison_transfer_sinks_only_itself(void **state)
     assert_int_equal(bank_balance(client, poison), 0);
 }
 
-/* The last test: the books do not balance any more. */
-static void a_leg_rolled_back_by_hand_is_never_called_done(void **state)
-{
-    AccountName a;
-    AccountName b;
-    char id[UUID_TEXT_MAX + 1];
-    char path[128];
-    Response response;
-    (void)state;
-    bank_open(client, 1, 10, a);
-    bank_open(client, 2, 0, b);
-    fixture_arm("2pc.apply.remote.before", "pause", 1500);
-    bank_expect(client, &(Payment){a, b, 4, bank_key()}, 201, NULL, id);
-    SqlRows *rows = sql_rows(cluster_dsn(cluster, 2), "select gid from pg_prepared_xacts");
-    assert_int_equal(sql_row_count(rows), 1);
-    sql_run(cluster_dsn(cluster, 2), "rollback prepared '%s'", sql_field(rows, 0, 0));
-    sql_rows_free(rows);
-    snprintf(path, sizeof path, "/v1/transfers/%s", id);
-    for (int i = 0; i < 50; i++)
-    {
-        client_call(client, &(Request){.path = path}, &response);
-        response_expect(&response, 200, NULL);
-        bool seen = json_as_bool(response_value(&response, "needs_attention"));
-        if (seen)
-            assert_true(strlen(response_string(&response, "attention.reason")) > 0);
-        response_done(&response);
-        if (seen)
-            return;
-        usleep(PAUSE_US);
-    }
-    fail_msg("nobody was told of the missing leg");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,7 +214,6 @@ int main(void)
         with_books(clients_that_leave_early_harm_nobody),
         with_books(sigterm_answers_what_is_in_flight_and_leaves_nothing_behind),
         with_books(a_poison_transfer_sinks_only_itself),
-        cmocka_unit_test(a_leg_rolled_back_by_hand_is_never_called_done),
     };
     return cmocka_run_group_tests_name("outage", tests, start, fixture_stop);
 }

@@ -62,11 +62,11 @@ call test.open('a');
 call test.open('b');
 call test.execute('b', 'set lock_timeout = ''1s''');
 call test.execute('a', 'begin isolation level read committed');
-select results_eq($$select test.ask('a', 'select amount from giro.claim(array[''shard-2''], 2, ''a'')
-                                          order by 1')$$,
+select results_eq($$select test.ask('a', 'select amount
+                      from giro.claim(array[''shard-2''], 2, ''a'') order by 1')$$,
                   array['(12)', '(13)'], 'one claims some');
-select results_eq($$select test.ask('b', 'select amount from giro.claim(array[''shard-2''], 2, ''b'')
-                                          order by 1')$$,
+select results_eq($$select test.ask('b', 'select amount
+                      from giro.claim(array[''shard-2''], 2, ''b'') order by 1')$$,
                   array['(14)', '(16)'], 'another one does not wait, and claims others');
 call test.execute('a', 'commit');
 select is_empty($$select test.ask('b', 'select * from giro.claim(array[''shard-2''], 10, ''b'')')$$,

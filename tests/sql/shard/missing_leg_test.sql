@@ -1,9 +1,10 @@
--- missing_leg, stuck_leg and settled_leg: what becomes of the transfers of a batch whose leg is lost,
--- cannot be finished, or is visible after all.
+-- missing_leg, stuck_leg and settled_leg: what becomes of the transfers of a batch whose leg is
+-- lost, cannot be finished, or is visible after all.
 select * from no_plan();
 call test.reset();
 call test.account('a', 100);
-call test.run(test.apply_call(1, 'home', '2pc', array[test.leg('a', 11, -5), test.leg('a', 12, -6)]));
+call test.run(test.apply_call(1, 'home', '2pc', array[test.leg('a', 11, -5),
+                                                    test.leg('a', 12, -6)]));
 call test.run(test.record_call(1, 11, '2pc', 'a', 'b', 5));
 call test.run(test.record_call(1, 12, '2pc', 'a', 'c', 6));
 call test.run(test.record_call(1, 13, '2pc', 'a', 'd', 7, 'refused', 'account-closed'));

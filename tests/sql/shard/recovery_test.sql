@@ -76,7 +76,8 @@ begin
     end loop;
 end
 $$;
-update giro.transfers set coordinator = case when id < test.id(24) then 'girod-9' else 'girod-1' end;
+update giro.transfers
+set coordinator = case when id < test.id(24) then 'girod-9' else 'girod-1' end;
 select is_empty('select f from pg_temp.found(60000) f where f like ''(sagas%''',
                 'nobody misses a coordinator that never was');
 insert into giro.coordinators (instance) values ('girod-1'), ('girod-9');
