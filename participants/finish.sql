@@ -1,7 +1,8 @@
 -- Notes that the remote legs of these home batches are visible, so that recovery need not look at
 -- them; answers how many rows it changed.
 --
--- Called by:  the apply stage, for batches of earlier rounds (it rides on other traffic); recovery.
+-- Called by:  the decide stage, for batches that ended before (it rides on that message), or by
+--             itself when nothing is decided for a while; settled_leg.
 -- Idempotent: finished, foreign and unknown batches are left alone.
 -- Locks:      the batches rows, ascending; skips what is locked, so it never waits.
 -- Safety:     decides nothing: the verdict stays. The caller has seen the tag COMMIT PREPARED or

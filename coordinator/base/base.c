@@ -30,6 +30,13 @@ uint64_t base_now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+int64_t base_wall_clock_us(void)
+{
+    struct timespec now;
+    ASSERT(clock_gettime(CLOCK_REALTIME, &now) == 0);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 static void *checked(void *memory)
 {
     if (memory == NULL)

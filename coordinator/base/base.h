@@ -33,6 +33,9 @@ int base_hex_value(char digit);
  * loop's clock, which stands still during a turn. */
 uint64_t base_now_us(void);
 
+/* Microseconds since 1970 by the machine's clock: for people to read, never to decide by. */
+int64_t base_wall_clock_us(void);
+
 /* malloc, calloc, realloc and strdup that abort the process when memory is exhausted. Sizes are
  * bounded by their callers; running out of memory is an operating limit that a restart settles. */
 void *base_malloc(size_t size) ATTR_MUST_USE;

@@ -33,18 +33,7 @@ enum
 static void fill(void *context, PgParams *params)
 {
     const ClaimerOptions *options = &((const Claimer *)context)->options;
-    const Directory *directory = options->directory;
-    size_t count = directory_shard_count(directory);
-    size_t usable = 0;
-    for (size_t i = 0; i < count; i++)
-        usable += shard_is_usable(directory_shard(directory, i)) ? 1 : 0;
-    pg_params_array(params, PG_ELEMENT_TEXT, usable);
-    for (size_t i = 0; i < count; i++)
-    {
-        const Shard *shard = directory_shard(directory, i);
-        if (shard_is_usable(shard))
-            pg_params_add_text(params, shard_name(shard));
-    }
+    rounds_put_shards(options->directory, true, params);
     pg_params_int4(params, (int32_t)options->claims_max);
     pg_params_text(params, options->instance);
 }

@@ -26,22 +26,6 @@ enum
     FOUND_COUNT,
 };
 
-/* The names of the shards that are usable now, or of the others. */
-static void add_shards(PgParams *params, const Directory *directory, bool usable)
-{
-    size_t count = 0;
-    size_t all = directory_shard_count(directory);
-    for (size_t i = 0; i < all; i++)
-        count += shard_is_usable(directory_shard(directory, i)) == usable ? 1 : 0;
-    pg_params_array(params, PG_ELEMENT_TEXT, count);
-    for (size_t i = 0; i < all; i++)
-    {
-        const Shard *shard = directory_shard(directory, i);
-        if (shard_is_usable(shard) == usable)
-            pg_params_add_text(params, shard_name(shard));
-    }
-}
-
 static void add_passed(PgParams *params, const Protocol *protocol)
 {
     uint8_t ids[PROTOCOL_PASSED_MAX][16];
@@ -59,8 +43,8 @@ static void fill(void *context, PgParams *params)
     pg_params_text(params, directory_cluster(directory));
     pg_params_text(params, protocol_options(protocol)->instance);
     pg_params_int8(params, RECOVERER_AGE_MS);
-    add_shards(params, directory, true);
-    add_shards(params, directory, false);
+    rounds_put_shards(directory, true, params);
+    rounds_put_shards(directory, false, params);
     add_passed(params, protocol);
     pg_params_int4(params, RECOVERER_LIMIT);
 }

@@ -17,12 +17,12 @@ typedef struct Waiting
     Ask ask;
 } Waiting;
 
-/* One shard. */
-typedef struct Gate
+/* What one shard is to be asked. */
+typedef struct Queue
 {
     Asker *asker;
     Shard *shard;
-    STAILQ_HEAD(, Waiting) queue; /* the first one is being asked */
+    STAILQ_HEAD(, Waiting) asks; /* the first one is being asked */
     bool calling;
     bool given_up;
     char why[WHY_MAX];
@@ -30,14 +30,14 @@ typedef struct Gate
     uint64_t called_at_ms;
     uint64_t failing_since_ms; /* 0 = it is not */
     int errors;                /* of the shard itself, one after another */
-} Gate;
+} Queue;
 
 struct Asker
 {
     AskerOptions options;
     bool stopped;
-    Gate **gates;
-    size_t gate_count;
+    Queue **queues;
+    size_t queue_count;
 };
 
 static void next(void *context);
@@ -53,127 +53,127 @@ void asker_free(Asker *asker)
 {
     if (asker == NULL)
         return;
-    for (size_t i = 0; i < asker->gate_count; i++)
+    for (size_t i = 0; i < asker->queue_count; i++)
     {
-        ASSERT(STAILQ_EMPTY(&asker->gates[i]->queue));
-        loop_timer_free(asker->gates[i]->timer);
-        free(asker->gates[i]);
+        ASSERT(STAILQ_EMPTY(&asker->queues[i]->asks));
+        loop_timer_free(asker->queues[i]->timer);
+        free(asker->queues[i]);
     }
-    free(asker->gates);
+    free(asker->queues);
     free(asker);
 }
 
-static Gate *gate_of(Asker *asker, Shard *shard)
+static Queue *queue_of(Asker *asker, Shard *shard)
 {
-    for (size_t i = 0; i < asker->gate_count; i++)
+    for (size_t i = 0; i < asker->queue_count; i++)
     {
-        if (asker->gates[i]->shard == shard)
-            return asker->gates[i];
+        if (asker->queues[i]->shard == shard)
+            return asker->queues[i];
     }
-    Gate *gate = base_calloc(1, sizeof *gate);
-    gate->asker = asker;
-    gate->shard = shard;
-    STAILQ_INIT(&gate->queue);
-    gate->timer = loop_timer_new(asker->options.loop, next, gate);
-    size_t size = (asker->gate_count + 1) * sizeof(Gate *);
-    asker->gates = base_realloc(asker->gates, size);
-    asker->gates[asker->gate_count++] = gate;
-    return gate;
+    Queue *queue = base_calloc(1, sizeof *queue);
+    queue->asker = asker;
+    queue->shard = shard;
+    STAILQ_INIT(&queue->asks);
+    queue->timer = loop_timer_new(asker->options.loop, next, queue);
+    size_t size = (asker->queue_count + 1) * sizeof(Queue *);
+    asker->queues = base_realloc(asker->queues, size);
+    asker->queues[asker->queue_count++] = queue;
+    return queue;
 }
 
-static void wake(Gate *gate, uint64_t after_ms)
+static void wake(Queue *queue, uint64_t after_ms)
 {
-    if (!gate->calling && !loop_timer_running(gate->timer))
-        loop_timer_start(gate->timer, after_ms);
+    if (!queue->calling && !loop_timer_running(queue->timer))
+        loop_timer_start(queue->timer, after_ms);
 }
 
-/* Answers the first of the queue. It may ask again at once, and be freed by its owner. */
-static void answer(Gate *gate, const PgRows *rows)
+/* Answers the first. It may ask again at once, and be freed by its owner. */
+static void answer(Queue *queue, const PgRows *rows)
 {
-    Waiting *waiting = STAILQ_FIRST(&gate->queue);
+    Waiting *waiting = STAILQ_FIRST(&queue->asks);
     Ask ask = waiting->ask;
-    STAILQ_REMOVE_HEAD(&gate->queue, link);
+    STAILQ_REMOVE_HEAD(&queue->asks, link);
     free(waiting);
-    ask.done(ask.context, rows, rows == NULL ? gate->why : NULL);
+    ask.done(ask.context, rows, rows == NULL ? queue->why : NULL);
 }
 
-static void give_up(Gate *gate, const char *why)
+static void give_up(Queue *queue, const char *why)
 {
-    gate->given_up = true;
-    snprintf(gate->why, sizeof gate->why, "%s", why);
+    queue->given_up = true;
+    snprintf(queue->why, sizeof queue->why, "%s", why);
 }
 
 /* A shard that fails at the statement itself will hardly do better later. */
-static void on_failure(Gate *gate, ErrorCode code, const char *why)
+static void on_failure(Queue *queue, ErrorCode code, const char *why)
 {
-    uint64_t now = loop_now_ms(gate->asker->options.loop);
-    if (gate->failing_since_ms == 0)
-        gate->failing_since_ms = gate->called_at_ms;
-    gate->errors += code == ERROR_SHARD_ERROR ? 1 : 0;
-    if (now - gate->failing_since_ms >= gate->asker->options.patience_ms ||
-        gate->errors == ERRORS_MAX || gate->asker->stopped)
-        give_up(gate, gate->asker->stopped ? "the pass was stopped" : why);
-    wake(gate, gate->given_up ? 0 : AGAIN_MS);
+    uint64_t now = loop_now_ms(queue->asker->options.loop);
+    if (queue->failing_since_ms == 0)
+        queue->failing_since_ms = queue->called_at_ms;
+    queue->errors += code == ERROR_SHARD_ERROR ? 1 : 0;
+    if (now - queue->failing_since_ms >= queue->asker->options.patience_ms ||
+        queue->errors == ERRORS_MAX || queue->asker->stopped)
+        give_up(queue, queue->asker->stopped ? "the pass was stopped" : why);
+    wake(queue, queue->given_up ? 0 : AGAIN_MS);
 }
 
 static void fill(void *context, PgParams *params)
 {
-    const Gate *gate = context;
-    const Ask *ask = &STAILQ_FIRST(&gate->queue)->ask;
+    const Queue *queue = context;
+    const Ask *ask = &STAILQ_FIRST(&queue->asks)->ask;
     if (ask->fill != NULL)
         ask->fill(ask->context, params);
 }
 
 static void on_answer(void *context, const CallResult *result)
 {
-    Gate *gate = context;
-    const Asker *asker = gate->asker;
-    uint64_t took_ms = loop_now_ms(asker->options.loop) - gate->called_at_ms;
-    gate->calling = false;
+    Queue *queue = context;
+    const Asker *asker = queue->asker;
+    uint64_t took_ms = loop_now_ms(asker->options.loop) - queue->called_at_ms;
+    queue->calling = false;
     if (result->code != ERROR_NONE)
     {
-        on_failure(gate, result->code, result->detail);
+        on_failure(queue, result->code, result->detail);
         return;
     }
     uint64_t rest_ms = took_ms < ASKER_REST_MAX_MS ? took_ms : ASKER_REST_MAX_MS;
-    gate->failing_since_ms = 0;
-    gate->errors = 0;
-    wake(gate, asker->options.rests && !asker->stopped ? rest_ms : 0);
-    answer(gate, result->rows);
+    queue->failing_since_ms = 0;
+    queue->errors = 0;
+    wake(queue, asker->options.rests && !asker->stopped ? rest_ms : 0);
+    answer(queue, result->rows);
 }
 
 static void next(void *context)
 {
-    Gate *gate = context;
-    if (gate->asker->stopped && !gate->given_up)
-        give_up(gate, "the pass was stopped");
-    if (STAILQ_EMPTY(&gate->queue) || gate->calling)
+    Queue *queue = context;
+    if (queue->asker->stopped && !queue->given_up)
+        give_up(queue, "the pass was stopped");
+    if (STAILQ_EMPTY(&queue->asks) || queue->calling)
         return;
-    if (gate->given_up)
+    if (queue->given_up)
     {
-        wake(gate, 0);
-        answer(gate, NULL);
+        wake(queue, 0);
+        answer(queue, NULL);
         return;
     }
-    const Ask *ask = &STAILQ_FIRST(&gate->queue)->ask;
-    gate->calling = true;
-    gate->called_at_ms = loop_now_ms(gate->asker->options.loop);
-    call_shard(gate->asker->options.caller, gate->shard,
-               &(Call){ask->statement, fill, on_answer, gate});
+    const Ask *ask = &STAILQ_FIRST(&queue->asks)->ask;
+    queue->calling = true;
+    queue->called_at_ms = loop_now_ms(queue->asker->options.loop);
+    call_shard(queue->asker->options.caller, queue->shard,
+               &(Call){ask->statement, fill, on_answer, queue});
 }
 
 void asker_ask(Asker *asker, Shard *shard, const Ask *ask)
 {
-    Gate *gate = gate_of(asker, shard);
+    Queue *queue = queue_of(asker, shard);
     Waiting *waiting = base_calloc(1, sizeof *waiting);
     waiting->ask = *ask;
-    STAILQ_INSERT_TAIL(&gate->queue, waiting, link);
-    wake(gate, 0);
+    STAILQ_INSERT_TAIL(&queue->asks, waiting, link);
+    wake(queue, 0);
 }
 
 void asker_stop(Asker *asker)
 {
     asker->stopped = true;
-    for (size_t i = 0; i < asker->gate_count; i++)
-        loop_timer_start(asker->gates[i]->timer, 0);
+    for (size_t i = 0; i < asker->queue_count; i++)
+        loop_timer_start(asker->queues[i]->timer, 0);
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum
 {
@@ -54,13 +53,6 @@ struct Reconciler
     void *drained_context;
 };
 
-static int64_t wall_clock_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* ---- runs that are kept --------------------------------------------------------------------- */
 
 /* The oldest one goes; the running one is among the newest. */
@@ -75,8 +67,9 @@ static Kept *keep(Reconciler *reconciler, bool full, bool by_schedule)
         reconciler->count--;
     }
     Kept *kept = &reconciler->kept[reconciler->count++];
-    *kept = (Kept){
-        .run = {.wants_full = full, .by_schedule = by_schedule, .asked_at_us = wall_clock_us()}};
+    *kept = (Kept){.run = {.wants_full = full,
+                           .by_schedule = by_schedule,
+                           .asked_at_us = base_wall_clock_us()}};
     uuid_random(id);
     uuid_format(id, kept->run.id);
     return kept;

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char *const kind_names[ITEM_KIND_COUNT] = {
     [ITEM_ZERO_SUM] = "zero-sum",
@@ -45,18 +44,11 @@ bool item_kind_is_finding(ItemKind kind)
     return kind < ITEM_IN_TRANSIT;
 }
 
-static int64_t wall_clock_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 Report *report_new(bool full)
 {
     Report *report = base_calloc(1, sizeof *report);
     report->full = full;
-    report->started_at_us = wall_clock_us();
+    report->started_at_us = base_wall_clock_us();
     return report;
 }
 
@@ -175,7 +167,7 @@ void report_end(Report *report)
 {
     if (report->counts.accounts == 0)
         report_add_gap(report, "", "nothing was compared: there is no account");
-    report->finished_at_us = wall_clock_us();
+    report->finished_at_us = base_wall_clock_us();
 }
 
 bool report_has_no_gap(const Report *report)

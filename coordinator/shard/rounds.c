@@ -128,3 +128,18 @@ void rounds_stop(Rounds *rounds)
     rounds->stopped = true;
     loop_timer_stop(rounds->timer);
 }
+
+void rounds_put_shards(const Directory *directory, bool usable, PgParams *params)
+{
+    size_t count = 0;
+    size_t all = directory_shard_count(directory);
+    for (size_t i = 0; i < all; i++)
+        count += shard_is_usable(directory_shard(directory, i)) == usable ? 1 : 0;
+    pg_params_array(params, PG_ELEMENT_TEXT, count);
+    for (size_t i = 0; i < all; i++)
+    {
+        const Shard *shard = directory_shard(directory, i);
+        if (shard_is_usable(shard) == usable)
+            pg_params_add_text(params, shard_name(shard));
+    }
+}

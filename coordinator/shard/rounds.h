@@ -33,4 +33,7 @@ void rounds_free(Rounds *rounds); /* accepts NULL; no call of it may be under wa
 void rounds_hurry(Rounds *rounds, uint64_t after_ms);
 void rounds_stop(Rounds *rounds);
 
+/* Appends an array: the names of the shards that are usable now, or of the others. */
+void rounds_put_shards(const Directory *directory, bool usable, PgParams *params);
+
 #endif

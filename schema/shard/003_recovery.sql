@@ -30,7 +30,6 @@ create index transfers_due on giro.transfers (remote, (attention is null), next_
 create index transfers_at_work on giro.transfers (coordinator) where coordinator is not null;
 
 -- Functions whose parameters or results change; participants/ has the new ones.
-drop function if exists giro.session(int, int, int);
 drop function if exists giro.record(uuid, text, text, text, uuid[], text[], bytea[], text[],
                                     bytea[], text[], bigint[], text[], text[], text[], text[],
                                     text[], bigint[]);

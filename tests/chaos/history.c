@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct History
 {
@@ -45,23 +44,16 @@ bool verb_pays(Verb verb)
     return verb == VERB_PAY || verb == VERB_BATCH;
 }
 
-static int64_t monotonic_us(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-}
-
 History *history_new(void)
 {
     History *history = base_calloc(1, sizeof(*history));
-    history->started_us = monotonic_us();
+    history->started_us = (int64_t)base_now_us();
     return history;
 }
 
 int64_t history_now_us(const History *history)
 {
-    return monotonic_us() - history->started_us;
+    return (int64_t)base_now_us() - history->started_us;
 }
 
 void history_free(History *history)

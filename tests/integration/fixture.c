@@ -36,12 +36,17 @@ int fixture_check_books(void **state)
 
 void fixture_arm(const char *failpoint, const char *action, int ms)
 {
+    fixture_arm_at(fixture.client, failpoint, action, ms);
+}
+
+void fixture_arm_at(Client *client, const char *failpoint, const char *action, int ms)
+{
     char path[128];
     char body[128];
     Response response;
     snprintf(path, sizeof path, "/v1/failpoints/%s", failpoint);
     snprintf(body, sizeof body, "{\"action\":\"%s\",\"count\":1,\"ms\":%d}", action, ms);
-    client_call(fixture.client, &(Request){.method = "PUT", .path = path, .body = body}, &response);
+    client_call(client, &(Request){.method = "PUT", .path = path, .body = body}, &response);
     response_expect(&response, 200, NULL);
     response_done(&response);
 }

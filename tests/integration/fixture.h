@@ -29,5 +29,7 @@ int fixture_check_books(void **state);
 
 /* Arms a failpoint of coordinator 1 for one stroke; ms is the length of a pause. */
 void fixture_arm(const char *failpoint, const char *action, int ms);
+/* The same of the coordinator that the client speaks to; needs no fixture_start. */
+void fixture_arm_at(Client *client, const char *failpoint, const char *action, int ms);
 
 #endif

@@ -39,18 +39,6 @@ static int stop(void **state)
 
 /* ---- what tests do --------------------------------------------------------------------------- */
 
-static void arm_other(const char *failpoint, const char *action, int ms)
-{
-    char path[128];
-    char body[128];
-    Response response;
-    snprintf(path, sizeof path, "/v1/failpoints/%s", failpoint);
-    snprintf(body, sizeof body, "{\"action\":\"%s\",\"count\":1,\"ms\":%d}", action, ms);
-    client_call(other, &(Request){.method = "PUT", .path = path, .body = body}, &response);
-    response_expect(&response, 200, NULL);
-    response_done(&response);
-}
-
 /* Pays from a fresh account of the home to one of the remote shard, and does not wait for it. */
 static const char *pay_at_once(AccountName debit, AccountName credit)
 {
@@ -205,7 +193,7 @@ static void a_leg_of_a_dead_coordinator_is_an_orphan(void **state)
     AccountName credit;
     Response response;
     (void)state;
-    arm_other("2pc.ask.home.before", "pause", HOLD_MS);
+    fixture_arm_at(other, "2pc.ask.home.before", "pause", HOLD_MS);
     fixture_arm("2pc.decide.home.before", "crash", 0);
     const char *key = pay_at_once(debit, credit);
     assert_true(cluster_await_girod_end(cluster, 1, LIMIT_MS));

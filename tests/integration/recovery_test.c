@@ -2,15 +2,13 @@
  * What is left behind comes to its end: by coordinators that are killed, stopped or started anew,
  * and by people who meddle with what they have prepared. Two coordinators on the same shards.
  */
-#include "bank.h"
 #include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum
@@ -64,21 +62,7 @@ static int end_case(void **state)
 
 static double now_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void arm(Client *client, const char *failpoint, const char *action, int ms)
-{
-    char path[128];
-    char body[128];
-    Response response;
-    snprintf(path, sizeof path, "/v1/failpoints/%s", failpoint);
-    snprintf(body, sizeof body, "{\"action\":\"%s\",\"count\":1,\"ms\":%d}", action, ms);
-    client_call(client, &(Request){.method = "PUT", .path = path, .body = body}, &response);
-    response_expect(&response, 200, NULL);
-    response_done(&response);
+    return (double)base_now_us() / 1e6;
 }
 
 /* Over all shards. */
@@ -142,7 +126,7 @@ static void set(Scene *scene, const char *fields)
 static void die_at(const char *failpoint, const Scene *scene)
 {
     Response response;
-    arm(first, failpoint, "crash", 0);
+    fixture_arm_at(first, failpoint, "crash", 0);
     bank_pay(first, &scene->payment, &response);
     check(response.status == 0, "%s: answered %d", failpoint, response.status);
     response_done(&response);
@@ -155,7 +139,7 @@ static void hold_only(const Scene *scene)
     const char *headers[] = {"Prefer: respond-async", NULL};
     Response response;
     char *body = bank_body(&scene->payment);
-    arm(first, "saga.lock.remote.before", "pause", LONG_SECONDS * 1000);
+    fixture_arm_at(first, "saga.lock.remote.before", "pause", LONG_SECONDS * 1000);
     client_call(
         first,
         &(Request){
@@ -236,7 +220,7 @@ static void the_work_of_the_living_is_left_to_it_for_ten_seconds(void **state)
     (void)state;
     set(&two_phase, NULL);
     set(&in_steps, saga);
-    arm(first, "2pc.apply.remote.before", "pause", LONG_SECONDS * 1000);
+    fixture_arm_at(first, "2pc.apply.remote.before", "pause", LONG_SECONDS * 1000);
     double began = now_seconds();
     bank_expect(first, &two_phase.payment, 201, NULL, NULL);
     hold_only(&in_steps);
@@ -288,7 +272,7 @@ static void a_leg_that_was_rolled_back_is_done_again_once(void **state)
     Response response;
     (void)state;
     set(&scene, NULL);
-    arm(first, "2pc.apply.remote.before", "pause", 1000);
+    fixture_arm_at(first, "2pc.apply.remote.before", "pause", 1000);
     bank_expect(first, &scene.payment, 201, NULL, NULL);
     rollback_prepared_by_hand();
     check_paid(&scene);
@@ -332,7 +316,7 @@ static void a_crash_while_a_lost_leg_is_done_again_is_harmless(void **state)
     {
         Scene scene;
         set(&scene, NULL);
-        arm(second, points[i], "crash", 0);
+        fixture_arm_at(second, points[i], "crash", 0);
         lose_leg(&scene);
         cluster_signal_girod(cluster, 2, SIGCONT);
         assert_true(cluster_await_girod_end(cluster, 2, LONG_SECONDS * 1000));

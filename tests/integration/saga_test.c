@@ -1,9 +1,7 @@
 /*
  * Sagas on real shards: the steps, the money in transit, giving up, and steps that fail.
  */
-#include "bank.h"
-#include "books.h"
-#include "check.h"
+#include "fixture.h"
 #include "sql.h"
 
 #include <stdio.h>
@@ -26,23 +24,7 @@ static Client *client;
 static int start(void **state)
 {
     (void)state;
-    cluster = cluster_new(&(ClusterOptions){.shards = 3});
-    client = client_new(cluster_url(cluster, 1));
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    client_free(client);
-    cluster_free(cluster);
-    return 0;
-}
-
-static int check_books(void **state)
-{
-    (void)state;
-    books_check(cluster);
+    fixture_start(&(ClusterOptions){.shards = 3}, &cluster, &client);
     return 0;
 }
 
@@ -516,14 +498,9 @@ static void a_crash_between_steps_is_gone_on_with_when_it_is_due(void **state)
     bank_open(client, REMOTE, 0, b);
     for (size_t i = 0; i < ARRAY_LENGTH(points); i++)
     {
-        char path[128];
         Response response;
         keys[i] = bank_key();
-        snprintf(path, sizeof path, "/v1/failpoints/%s", points[i]);
-        client_call(client,
-                    &(Request){.method = "PUT", .path = path, .body = "{\"action\":\"crash\"}"},
-                    &response);
-        response_done(&response);
+        fixture_arm(points[i], "crash", 0);
         pay(&(Payment){a, b, 1, keys[i], saga}, NULL, &response);
         assert_int_equal(response.status, 0);
         response_done(&response);
@@ -544,8 +521,6 @@ static void a_crash_between_steps_is_gone_on_with_when_it_is_due(void **state)
     assert_int_equal(bank_balance(client, b), 3);
 }
 
-#define with_books(test) cmocka_unit_test_teardown(test, check_books)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -565,5 +540,5 @@ int main(void)
         with_books(a_refund_that_cannot_be_paid_keeps_the_money_in_transit),
         with_books(a_crash_between_steps_is_gone_on_with_when_it_is_due),
     };
-    return cmocka_run_group_tests_name("saga", tests, start, stop);
+    return cmocka_run_group_tests_name("saga", tests, start, fixture_stop);
 }

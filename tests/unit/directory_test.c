@@ -508,31 +508,6 @@ static void refuses_a_gap(void **state)
     assert_keeps_the_old_copy();
 }
 
-static void refuses_an_overlap(void **state)
-{
-    (void)state;
-    start();
-    content.partitions[0].hi = "\x81";
-    assert_keeps_the_old_copy();
-}
-
-static void refuses_a_gap_at_the_start(void **state)
-{
-    (void)state;
-    start();
-    content.partitions[0].lo = "\x01";
-    content.partitions[0].lo_length = 1;
-    assert_keeps_the_old_copy();
-}
-
-static void refuses_a_gap_at_the_end(void **state)
-{
-    (void)state;
-    start();
-    content.partition_count = 3;
-    assert_keeps_the_old_copy();
-}
-
 static void refuses_a_keyspace_without_partitions(void **state)
 {
     (void)state;
@@ -611,9 +586,6 @@ int main(void)
         TEST(a_readmitted_shard_gets_new_sessions),
         TEST(refuses_a_timeline_that_init_has_not_noted),
         TEST(refuses_a_gap),
-        TEST(refuses_an_overlap),
-        TEST(refuses_a_gap_at_the_start),
-        TEST(refuses_a_gap_at_the_end),
         TEST(refuses_a_keyspace_without_partitions),
         TEST(refuses_an_unknown_owner),
         TEST(refuses_an_unknown_kind),
