@@ -495,6 +495,27 @@ static void limits_are_bounded(void **state)
     }
 }
 
+static void a_reconciliation_is_full_or_not(void **state)
+{
+    static const char *const bad[] = {"[]", "{}", "{\"full\":null}", "{\"full\":1}",
+                                      "{\"full\":true,\"shard\":\"a\"}"};
+    Error error;
+    Fault fault;
+    bool full = false;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++)
+    {
+        Json *body = json_parse(bad[i], strlen(bad[i]), &error);
+        if (fields_reconciliation(body, &full, &fault))
+            fail_msg("%s", bad[i]);
+        json_free(body);
+    }
+    Json *body = json_parse("{\"full\":true}", strlen("{\"full\":true}"), &error);
+    assert_true(fields_reconciliation(body, &full, &fault));
+    assert_true(full);
+    json_free(body);
+}
+
 static void an_action_needs_a_reason(void **state)
 {
     static const char *const bad[] = {"[]",
@@ -541,6 +562,7 @@ int main(void)
         cmocka_unit_test(preferences_are_read_where_they_are_understood),
         cmocka_unit_test(media_types_are_compared_without_parameters_but_charset),
         cmocka_unit_test(limits_are_bounded),
+        cmocka_unit_test(a_reconciliation_is_full_or_not),
         cmocka_unit_test(an_action_needs_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,26 @@ static void readmit_needs_a_shard_and_a_reason(void **state)
     expect_mistake(WORDS("readmit", "shard-1", "--reason", "x"), "readmit needs --config FILE");
 }
 
+static void reconcile_takes_these_options(void **state)
+{
+    (void)state;
+    Options options;
+    Error error = {0};
+    assert_true(parse(WORDS("reconcile", "--config", "c"), &options, &error));
+    assert_int_equal(options.command, COMMAND_RECONCILE);
+    assert_false(options.full || options.json);
+    assert_int_equal(options.patience_s, 30);
+    assert_true(parse(WORDS("reconcile", "--config", "c", "--full", "--json", "--patience", "0"),
+                      &options, &error));
+    assert_true(options.full && options.json);
+    assert_int_equal(options.patience_s, 0);
+    assert_true(parse(WORDS("serve", "--config", "c", "--reconcile-every", "0"), &options, &error));
+    assert_int_equal(options.reconcile_every_s, 0);
+    expect_mistake(WORDS("reconcile"), "reconcile needs --config FILE");
+    expect_mistake(WORDS("serve", "--config", "c", "--reconcile-every", "-1"),
+                   "--reconcile-every takes a number from 0 to 2592000, not \"-1\"");
+}
+
 static void listen_takes_numeric_addresses_only(void **state)
 {
     (void)state;
@@ -115,6 +135,7 @@ int main(void)
         cmocka_unit_test(serve_needs_no_more_than_a_description),
         cmocka_unit_test(help_is_found_however_it_is_asked_for),
         cmocka_unit_test(readmit_needs_a_shard_and_a_reason),
+        cmocka_unit_test(reconcile_takes_these_options),
         cmocka_unit_test(listen_takes_numeric_addresses_only),
     };
     route_library_init();
