@@ -76,7 +76,7 @@ static void hear_end(Cell *cell, const Response *response)
     if (cell->has_ended && (cell->is_posted != is_posted || strcmp(cell->refusal, refusal) != 0))
         cell_blame(cell, "was %s %s, and now %d %s", cell->is_posted ? "posted" : "reversed",
                    cell->refusal, response->status, response->body);
-    if (!cell->has_ended)
+    if (!cell->has_ended && cell->struck)
         cell->settled_after_ms = now_ms() - cell->struck_at_ms;
     cell->has_ended = true;
     cell->is_posted = is_posted;

@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum
+{
+    END_MS = 30000,
+};
+
 typedef struct Round
 {
     World *world;
@@ -143,7 +148,7 @@ static void run_passing(Round *round)
 static void restart(Cell *cell)
 {
     girod_signal(cell->girod, SIGKILL); /* if its fault did not strike */
-    if (!girod_await_killed(cell->girod, INT32_MAX))
+    if (!girod_await_killed(cell->girod, END_MS))
         cell_blame(cell, "its coordinator has ended by itself");
     girod_start(cell->girod);
     if (!girod_await_ready(cell->girod))
