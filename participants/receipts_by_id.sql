@@ -22,7 +22,12 @@ begin
         select r.transfer, r.outcome, r.refusal
         from receipts r
         where r.transfer = any (p_ids)
-        order by r.transfer;
+        union all
+        -- The credit of a 2PC transfer that its home has forgotten, and is asked for again.
+        select e.transfer, 'applied', null
+        from entries e
+        where e.transfer = any (p_ids) and e.step = 'credit'
+          and not exists (select from receipts r where r.transfer = e.transfer);
     if found then
         perform giro.force_durability();
     end if;

@@ -1,4 +1,5 @@
--- Lists the GIDs of this cluster's prepared legs in this database that are older than p_age_ms.
+-- Lists the GIDs of this cluster's prepared legs in this database that are older than p_age_ms. What
+-- another role has prepared is none of ours, whatever it is called.
 --
 -- Called by:  reconciliation, to name what is in doubt: what such a leg holds is invisible.
 -- Idempotent: writes nothing.
@@ -14,7 +15,8 @@ begin
     return query
         select x.gid
         from pg_prepared_xacts x
-        where x.database = current_database() and split_part(x.gid, ':', 1) = 'giro'
+        where x.database = current_database() and x.owner = session_user
+          and split_part(x.gid, ':', 1) = 'giro'
           and split_part(x.gid, ':', 2) = (select s.cluster from shard s)
           and x.prepared <= clock_timestamp() - p_age_ms * interval '1 ms'
         order by x.prepared

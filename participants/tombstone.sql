@@ -1,6 +1,7 @@
 -- Gives credits up: inserts a cancelled receipt for each transfer unless one stands, and answers
 -- what stands then. A row for each id: outcome 'applied', 'refused' or 'cancelled', or, with
--- nothing done for it, 'stale_route' or 'partition_moving'.
+-- nothing done for it, 'stale_route' or 'partition_moving'. Where a credit stands without a receipt,
+-- it gets one: applied.
 --
 -- Called by:  the cancel stage of a saga, before any refund.
 -- Arguments:  partitions distinct and ascending; one element per transfer in the other arrays.
@@ -24,7 +25,12 @@ declare
     v_fence text[] := giro.fence(p_partitions, p_epochs, p_routes, p_id_partitions, true);
 begin
     insert into receipts (transfer, credit_account, credit_route, outcome, batch, at)
-    select w.id, w.account, w.route, 'cancelled', p_batch, clock_timestamp()
+    select w.id, w.account, w.route,
+           -- A credit without a receipt: of a 2PC transfer that its home has forgotten.
+           case when exists (select from entries e where e.transfer = w.id and e.step = 'credit')
+                    then 'applied'
+                else 'cancelled' end,
+           p_batch, clock_timestamp()
     from unnest(p_ids, p_accounts, p_routes, v_fence) w (id, account, route, trouble)
     where w.trouble is null
     order by w.id

@@ -407,10 +407,9 @@ bool fields_reconciliation(const Json *body, bool *ret_full, Fault *fault)
     if (!check_names(body, names, ARRAY_LENGTH(names), fault))
         return false;
     const Json *full = json_field(body, "full");
-    if (full == NULL || json_kind(full) != JSON_KIND_BOOL)
-        return fault_set(fault, ERROR_BODY_INVALID, "full",
-                         full == NULL ? "the field is missing" : "the field must be a boolean");
-    *ret_full = json_as_bool(full);
+    if (full != NULL && json_kind(full) != JSON_KIND_BOOL)
+        return fault_set(fault, ERROR_BODY_INVALID, "full", "the field must be a boolean");
+    *ret_full = full != NULL && json_as_bool(full);
     return true;
 }
 

@@ -76,7 +76,7 @@ typedef struct FailpointBody
     uint64_t ms;
     const char *account; /* NULL = of all */
 } FailpointBody;
-/* The body of a reconciliation: is a full pass wanted? */
+/* The body of a reconciliation: is a full pass wanted? false if it does not say. */
 bool fields_reconciliation(const Json *body, bool *ret_full, Fault *fault) ATTR_MUST_USE;
 bool fields_failpoint(const Json *body, FailpointBody *ret_body, Fault *fault) ATTR_MUST_USE;
 

@@ -178,15 +178,19 @@ static RecoveryKind recovery_kind(const Batch *batch)
     return batch->leg_stands ? RECOVERY_BATCH_FINISHED : RECOVERY_LEG_APPLIED;
 }
 
+static void note_recovered(const Batch *batch, RecoveryKind kind)
+{
+    protocol_count(batch->protocol, kind, batch->leg_is_settled, 1);
+    if (batch->leg_is_settled)
+        log_info("gid=%s recovered: %s", batch->gid, recovery_kind_name(kind));
+}
+
 static void end_recovery(const Batch *batch)
 {
     Protocol *protocol = batch->protocol;
-    RecoveryKind kind = recovery_kind(batch);
     bool away = !shard_is_usable(batch->home->shard) || !shard_is_usable(batch->remote->shard);
     protocol->recovering--;
-    protocol_count(protocol, kind, batch->leg_is_settled, 1);
-    if (batch->leg_is_settled)
-        log_info("gid=%s recovered: %s", batch->gid, recovery_kind_name(kind));
+    note_recovered(batch, recovery_kind(batch));
     if (batch->leg_is_settled || away)
         setbacks_forget(protocol->setbacks, batch->id); /* it is not this batch's fault */
     else
@@ -241,7 +245,7 @@ void protocol_return_batch(Batch *batch)
     if (batch->is_recovered)
         end_recovery(batch);
     else if (batch->leg_is_missing)
-        protocol_count(protocol, RECOVERY_LEG_REDONE, batch->leg_is_settled, 1);
+        note_recovered(batch, RECOVERY_LEG_REDONE);
     batch_recycle(batch);
     TAILQ_INSERT_HEAD(&protocol->pool, batch, link);
     protocol->in_flight--;

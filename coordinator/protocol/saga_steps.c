@@ -10,6 +10,8 @@
 #include "protocol/receipt.h"
 #include "protocol/side.h"
 
+#include "base/log.h"
+
 #include <string.h>
 
 Stage saga_acquire_settle(Batch *batch)
@@ -76,6 +78,18 @@ enum
     SETTLE_DECIDED_AT,
 };
 
+/* A posted transfer comes this far only when its credit was lost and is done again. */
+static void log_if_credit_is_refused(const Transfer *transfer)
+{
+    char id[UUID_TEXT_MAX + 1];
+    if (transfer->record.state != TRANSFER_POSTED || transfer->receipt != RECEIPT_REFUSED)
+        return;
+    uuid_format(transfer->id, id);
+    log_error("transfer=%s credit-refused: its credit was lost and can no longer apply (%s);"
+              " the debit stands",
+              id, error_row(transfer->receipt_refusal)->name);
+}
+
 static void read_final_state(Transfer *transfer, const PgRows *rows, size_t row)
 {
     const char *state = pg_text(rows, row, SETTLE_STATE);
@@ -92,6 +106,7 @@ static void read_final_state(Transfer *transfer, const PgRows *rows, size_t row)
         transfer->record.state = final;
         transfer->record.refusal = refusal != NULL ? error_by_name(refusal, true) : ERROR_NONE;
         transfer->record.decided_at_us = pg_timestamp_us(rows, row, SETTLE_DECIDED_AT);
+        log_if_credit_is_refused(transfer);
     }
 }
 

@@ -179,6 +179,7 @@ static void done(void *context, Pass *pass)
         kept->owned = pass_take_report(pass);
         kept->run.report = kept->owned;
         log_result(kept->owned);
+        report_log_findings(kept->owned);
         count_result(reconciler, kept->owned);
     }
     pass_free(pass);

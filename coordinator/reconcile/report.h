@@ -19,7 +19,8 @@
 enum
 {
     REPORT_ITEMS_MAX = 1000, /* of each kind */
-    REPORT_SUMS_MAX = 1024,  /* shards times currencies */
+    REPORT_LOGGED_MAX = 20,
+    REPORT_SUMS_MAX = 1024, /* shards times currencies */
     REPORT_TRANSITS_MAX = 64,
     REPORT_GAPS_MAX = 64, /* shards that could not be asked */
     REPORT_SUM_TEXT = 48,
@@ -133,6 +134,8 @@ int64_t report_in_flight_count(const Report *report);
 /* The fields of GET /v1/reconciliations/{id} that a report knows, into an open object; without the
  * lists where `brief`. */
 void report_write_json(const Report *report, JsonWriter *writer, bool brief);
+/* The first REPORT_LOGGED_MAX findings, a line each, and how many more there are. */
+void report_log_findings(const Report *report);
 /* For people. */
 void report_print(const Report *report, FILE *out);
 

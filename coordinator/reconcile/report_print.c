@@ -1,6 +1,8 @@
 /* A report as JSON and as text for people. See report.h. */
 #include "reconcile/report_inside.h"
 
+#include "base/log.h"
+
 static const char *verdict_name(const Report *report)
 {
     switch (report_verdict(report))
@@ -144,6 +146,23 @@ static void print_sums(const Report *report, FILE *out)
                 (long long)report->transits[i].amount, (long long)report->transits[i].transfers);
 }
 
+static void print_item(const ReportItem *item, FILE *out)
+{
+    char id[UUID_TEXT_MAX + 1];
+    uuid_format(item->transfer, id);
+    fprintf(out, "%-20s %s", item_kind_name(item->kind), item->shard);
+    if (item->account[0] != '\0')
+        fprintf(out, "  account %s", item->account);
+    if (item->has_transfer)
+        fprintf(out, "  transfer %s", id);
+    if (item->has_amount)
+        fprintf(out, "  amount %lld", (long long)item->amount);
+    if (item->currency[0] != '\0')
+        fprintf(out, " %s", item->currency);
+    if (item->detail[0] != '\0')
+        fprintf(out, "  (%s)", item->detail);
+}
+
 static void print_items(const ItemList *list, const char *title, FILE *out)
 {
     if (list->count == 0)
@@ -151,24 +170,30 @@ static void print_items(const ItemList *list, const char *title, FILE *out)
     fprintf(out, "\n%s: %lld\n", title, (long long)list->count);
     for (size_t i = 0; i < list->listed; i++)
     {
-        const ReportItem *item = &list->items[i];
-        char id[UUID_TEXT_MAX + 1];
-        uuid_format(item->transfer, id);
-        fprintf(out, "  %-20s %s", item_kind_name(item->kind), item->shard);
-        if (item->account[0] != '\0')
-            fprintf(out, "  account %s", item->account);
-        if (item->has_transfer)
-            fprintf(out, "  transfer %s", id);
-        if (item->has_amount)
-            fprintf(out, "  amount %lld", (long long)item->amount);
-        if (item->currency[0] != '\0')
-            fprintf(out, " %s", item->currency);
-        if (item->detail[0] != '\0')
-            fprintf(out, "  (%s)", item->detail);
+        fputs("  ", out);
+        print_item(&list->items[i], out);
         fputc('\n', out);
     }
     if (list->count > (int64_t)list->listed)
         fprintf(out, "  … and %lld more\n", (long long)(list->count - (int64_t)list->listed));
+}
+
+void report_log_findings(const Report *report)
+{
+    const ItemList *findings = &report->findings;
+    for (size_t i = 0; i < findings->listed && i < REPORT_LOGGED_MAX; i++)
+    {
+        char line[512] = "";
+        FILE *out = fmemopen(line, sizeof line, "w");
+        ASSERT(out != NULL);
+        print_item(&findings->items[i], out);
+        fclose(out);
+        line[sizeof line - 1] = '\0';
+        log_error("reconciliation found: %s", line);
+    }
+    if (findings->count > REPORT_LOGGED_MAX)
+        log_error("reconciliation found %lld more",
+                  (long long)(findings->count - REPORT_LOGGED_MAX));
 }
 
 void report_print(const Report *report, FILE *out)

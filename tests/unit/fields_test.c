@@ -497,7 +497,7 @@ static void limits_are_bounded(void **state)
 
 static void a_reconciliation_is_full_or_not(void **state)
 {
-    static const char *const bad[] = {"[]", "{}", "{\"full\":null}", "{\"full\":1}",
+    static const char *const bad[] = {"[]", "{\"full\":null}", "{\"full\":1}",
                                       "{\"full\":true,\"shard\":\"a\"}"};
     Error error;
     Fault fault;
@@ -513,6 +513,10 @@ static void a_reconciliation_is_full_or_not(void **state)
     Json *body = json_parse("{\"full\":true}", strlen("{\"full\":true}"), &error);
     assert_true(fields_reconciliation(body, &full, &fault));
     assert_true(full);
+    json_free(body);
+    body = json_parse("{}", strlen("{}"), &error);
+    assert_true(fields_reconciliation(body, &full, &fault));
+    assert_false(full);
     json_free(body);
 }
 

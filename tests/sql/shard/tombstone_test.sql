@@ -69,6 +69,14 @@ call test.execute('credit', 'rollback');
 select is(test.answer('cancel'), format('(%s,cancelled,)', test.id(21)),
           'or takes the place of one that was rolled back');
 
+-- a credit that stands without a receipt: its home has forgotten the 2PC transfer
+call test.run(test.apply_call(30, 'remote', '2pc', array[test.leg('alice', 31, 5)]));
+select test.same(format('select * from giro.receipts_by_id(array[%L::uuid])', test.id(31)),
+                 $$values (test.id(31), 'applied', null)$$,
+                 'a credit that stands is as good as its receipt');
+select is(test.ask('cancel', test.tombstone_call(32, '{31}', array['alice'])),
+          format('(%s,applied,)', test.id(31)), 'and is never given up');
+
 -- two tombstones
 call test.execute('credit', 'begin isolation level read committed');
 call test.execute('credit', test.tombstone_call(9, '{22,23}', array['alice', 'bob']));
