@@ -22,6 +22,7 @@ enum
     HOME_CREDIT_AMOUNT,
     HOME_HAS_DEBIT_ACCOUNT,
     HOME_HAS_CREDIT_ACCOUNT,
+    HOME_IS_DUE,
 };
 
 /* … and of reconcile_credits. */
@@ -106,6 +107,7 @@ void case_take_home(Case *one, const PgRows *rows, size_t row, const Directory *
     ASSERT(known);
     evidence->state = read_state(pg_text(rows, row, HOME_STATE));
     evidence->is_decided = pg_bool(rows, row, HOME_IS_DECIDED);
+    evidence->is_due = pg_bool(rows, row, HOME_IS_DUE);
     evidence->debit = read_leg(rows, row, HOME_DEBIT);
     evidence->refund = read_leg(rows, row, HOME_REFUND);
     evidence->has_debit_account = pg_bool(rows, row, HOME_HAS_DEBIT_ACCOUNT);
@@ -196,6 +198,10 @@ static void explain(const Case *one, ItemKind kind, ReportItem *item)
     if (kind == ITEM_NOT_VISIBLE)
         snprintf(item->detail, sizeof item->detail,
                  "batch %s is decided, its leg on %s is prepared", batch,
+                 shard_name(one->credit_shard));
+    else if (kind == ITEM_CREDIT_DUE)
+        snprintf(item->detail, sizeof item->detail,
+                 "the leg of batch %s on %s was lost, its credit is done again", batch,
                  shard_name(one->credit_shard));
     else if (kind == ITEM_IN_TRANSIT && one->evidence.credit != LEG_NONE)
         snprintf(item->detail, sizeof item->detail, "pending saga, credited on %s, not closed yet",

@@ -40,8 +40,11 @@ static void judge_refund(const Evidence *evidence, Bench *bench)
 /* A posted transfer whose credit does not show. */
 static ItemKind missing_credit(const Evidence *evidence)
 {
-    bool prepared = evidence->mode == MODE_2PC && evidence->is_prepared;
-    return prepared ? ITEM_NOT_VISIBLE : ITEM_CREDIT_MISSING;
+    if (evidence->mode == MODE_2PC && evidence->is_prepared)
+        return ITEM_NOT_VISIBLE;
+    if (evidence->mode == MODE_2PC && evidence->is_due && evidence->receipt == OUTCOME_NONE)
+        return ITEM_CREDIT_DUE;
+    return ITEM_CREDIT_MISSING;
 }
 
 static void judge_credit(const Evidence *evidence, Bench *bench)

@@ -8,8 +8,8 @@
  *   reversed yes     no            yes      refused or cancelled
  *   refused  no      no            no
  *
- * * or not visible yet: its batch's leg is prepared. The credit of a posted 2PC transfer may also
- * have been done again under a receipt, if its leg was rolled back by a stranger.
+ * * or not visible yet: its batch's leg is prepared. If the leg of a posted 2PC transfer was rolled
+ * back by a stranger, its credit is done again, under a receipt; until then the transfer is due.
  */
 #ifndef GIRO_EVIDENCE_H
 #define GIRO_EVIDENCE_H
@@ -46,6 +46,7 @@ typedef struct Evidence
     RecordedState state;
     TransferMode mode;
     bool is_decided; /* its batch stands committed */
+    bool is_due;     /* somebody goes on with it: pending, or posted and its credit was lost */
     bool has_debit_account;
     Leg debit;
     Leg refund;

@@ -26,6 +26,12 @@ struct Exam
 
 static void ask_next(void *context);
 
+uint64_t exam_pause_ms(int round)
+{
+    static const uint64_t first_ms = 300;
+    return first_ms * (uint64_t)round;
+}
+
 Exam *exam_new(const ExamOptions *options)
 {
     Exam *exam = base_calloc(1, sizeof *exam);
@@ -160,7 +166,7 @@ static void end_round(Exam *exam)
     }
     if (again > 0)
     {
-        loop_timer_start(exam->pause, (uint64_t)(EXAM_PAUSE_MS * exam->round));
+        loop_timer_start(exam->pause, exam_pause_ms(exam->round));
         exam->round++;
         return;
     }
@@ -269,17 +275,15 @@ static void answered(void *context, const PgRows *rows, const char *why)
 static void ask_next(void *context)
 {
     Exam *exam = context;
-    const Case *one = NULL;
-    for (size_t i = 0; i < exam->count && one == NULL; i++)
-    {
-        if (case_has_question(&exam->cases[i]))
-            one = &exam->cases[i];
-    }
-    if (one == NULL)
+    size_t first = 0;
+    while (first < exam->count && !case_has_question(&exam->cases[first]))
+        first++;
+    if (first == exam->count)
     {
         end_round(exam);
         return;
     }
+    const Case *one = &exam->cases[first];
     exam->asking_home = !one->home_was_asked;
     exam->asked = exam->asking_home ? one->home : one->credit_shard;
     asker_ask(

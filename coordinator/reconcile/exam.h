@@ -22,7 +22,6 @@ enum
 {
     EXAM_MAX = 1024, /* transfers at a time */
     EXAM_ROUNDS = 3,
-    EXAM_PAUSE_MS = 300, /* before the second look, twice that before the third */
 };
 
 typedef struct ExamOptions
@@ -33,6 +32,9 @@ typedef struct ExamOptions
     Report *report;
     Shard *here;
 } ExamOptions;
+
+/* Before the next look: longer each time. */
+uint64_t exam_pause_ms(int round);
 
 Exam *exam_new(const ExamOptions *options);
 /* Must not be at work. Accepts NULL. */

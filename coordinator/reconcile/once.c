@@ -6,6 +6,7 @@
 enum
 {
     DIRECTORY_MS = 10000,
+    DIRECTORY_LIMIT_MS = 15000, /* its refresh answers before */
     PROGRESS_MS = 500,
 };
 
@@ -73,7 +74,7 @@ Report *reconcile_once(const OnceOptions *options, Error *error)
     Directory *directory = directory_new(once.loop, options->directory);
     Report *report = NULL;
     directory_refresh(directory, DIRECTORY_MS, on_refreshed, &once);
-    loop_run_until(once.loop, &once.refreshed, 2 * DIRECTORY_MS);
+    loop_run_until(once.loop, &once.refreshed, DIRECTORY_LIMIT_MS);
     if (once.loaded && directory_shard_count(directory) > 0)
         report = run(&once, directory, options);
     else

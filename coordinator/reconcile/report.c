@@ -29,6 +29,7 @@ static const char *const kind_names[ITEM_KIND_COUNT] = {
     [ITEM_DECISION_MISSING] = "decision-missing",
     [ITEM_IN_TRANSIT] = "in-transit",
     [ITEM_NOT_VISIBLE] = "not-visible-yet",
+    [ITEM_CREDIT_DUE] = "credit-due",
     [ITEM_PREPARED] = "prepared-leg",
 };
 
@@ -127,7 +128,7 @@ void report_add(Report *report, const ReportItem *item)
     ItemList *list = item_kind_is_finding(item->kind) ? &report->findings : &report->in_flight;
     if (is_listed(list, item))
         return;
-    if (item->kind == ITEM_NOT_VISIBLE || item->kind == ITEM_IN_TRANSIT)
+    if (item->kind >= ITEM_IN_TRANSIT && item->has_amount)
         add_transit(report, item);
     list->count++;
     if (list->listed == REPORT_ITEMS_MAX)

@@ -55,6 +55,7 @@ typedef enum ItemKind
     /* in flight */
     ITEM_IN_TRANSIT,  /* a saga that is not final */
     ITEM_NOT_VISIBLE, /* decided, and the other leg is prepared */
+    ITEM_CREDIT_DUE,  /* decided, its other leg was lost, and its credit is done again */
     ITEM_PREPARED,    /* a prepared leg that waits for its home's verdict */
     ITEM_KIND_COUNT,
 } ItemKind;

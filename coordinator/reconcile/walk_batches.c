@@ -97,7 +97,7 @@ static void answered(void *context, const PgRows *rows, const char *why)
         report_add_gap(walk_report(walk), shard_name(walk->asked), why);
     if (rows != NULL && again && walk->round < EXAM_ROUNDS)
     {
-        loop_timer_start(walk->pause, (uint64_t)(EXAM_PAUSE_MS * walk->round));
+        loop_timer_start(walk->pause, exam_pause_ms(walk->round));
         walk->round++;
         return;
     }

@@ -74,6 +74,18 @@ static void what_is_in_flight_is_explained(void **state)
     EXPECT(decided, ITEM_NOT_VISIBLE);
 }
 
+static void a_lost_credit_is_explained_while_it_is_done_again(void **state)
+{
+    (void)state;
+    Evidence lost = whole(RECORDED_POSTED, MODE_2PC);
+    lost.credit = LEG_NONE;
+    lost.has_leg = false;
+    lost.is_due = true;
+    EXPECT(lost, ITEM_CREDIT_DUE);
+    lost.receipt = OUTCOME_GIVEN_UP;
+    EXPECT(lost, ITEM_CREDIT_MISSING);
+}
+
 static void a_prepared_leg_explains_nothing_but_two_phase_transfers(void **state)
 {
     (void)state;
@@ -184,7 +196,7 @@ static void no_evidence_overflows(void **state)
 {
     (void)state;
     Judgement judgements[JUDGEMENTS_MAX];
-    for (unsigned bits = 0; bits < 5U * 4 * 27 * 3 * 64; bits++)
+    for (unsigned bits = 0; bits < 5U * 4 * 27 * 3 * 128; bits++)
     {
         unsigned rest = bits;
         Evidence evidence = {.state = (RecordedState)(rest % 5)};
@@ -203,6 +215,7 @@ static void no_evidence_overflows(void **state)
         evidence.credit_shard_was_asked = (rest & 8) != 0;
         evidence.is_prepared = (rest & 16) != 0;
         evidence.has_leg = (rest & 32) != 0;
+        evidence.is_due = (rest & 64) != 0;
         assert_true(evidence_judge(&evidence, judgements) <= JUDGEMENTS_MAX);
     }
 }
@@ -212,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_transfers_are_beyond_doubt),
         cmocka_unit_test(what_is_in_flight_is_explained),
+        cmocka_unit_test(a_lost_credit_is_explained_while_it_is_done_again),
         cmocka_unit_test(a_prepared_leg_explains_nothing_but_two_phase_transfers),
         cmocka_unit_test(a_missing_leg_is_named),
         cmocka_unit_test(a_leg_too_much_is_named),
