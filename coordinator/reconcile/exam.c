@@ -57,11 +57,6 @@ void exam_clear(Exam *exam)
     exam->count = 0;
 }
 
-bool exam_is_full(const Exam *exam)
-{
-    return exam->count == EXAM_MAX;
-}
-
 static Case *add(Exam *exam, const uint8_t id[16], CaseOrigin origin)
 {
     ASSERT(exam->count < EXAM_MAX);

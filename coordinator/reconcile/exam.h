@@ -40,8 +40,8 @@ Exam *exam_new(const ExamOptions *options);
 /* Must not be at work. Accepts NULL. */
 void exam_free(Exam *exam);
 
+/* At most EXAM_MAX are added after this. */
 void exam_clear(Exam *exam);
-bool exam_is_full(const Exam *exam);
 /* A transfer that has its home here; a second time is once. */
 void exam_add(Exam *exam, const uint8_t id[16]);
 

@@ -10,22 +10,12 @@ double clock_now(void)
     return (double)base_now_us() / 1e6;
 }
 
-static double usage(int who)
-{
-    struct rusage usage;
-    getrusage(who, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
 double clock_cpu(void)
 {
-    return usage(RUSAGE_SELF);
-}
-
-double clock_cpu_children(void)
-{
-    return usage(RUSAGE_CHILDREN);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
 struct timespec clock_timespec(double seconds)

@@ -5,8 +5,7 @@
 #include <time.h>
 
 double clock_now(void);
-double clock_cpu(void);          /* that this process has used */
-double clock_cpu_children(void); /* that its ended children have used */
+double clock_cpu(void); /* that this process has used */
 struct timespec clock_timespec(double seconds);
 void clock_pause(double seconds);
 

@@ -127,7 +127,7 @@ size_t figure_repetitions(const Figure *figure)
     return sort_samples(figure->samples, sorted);
 }
 
-double figure_ratio(const Figure *figure, const Figure *reference)
+static double ratio_of(const Figure *figure, const Figure *reference)
 {
     double ratios[FIGURE_ROUNDS_MAX];
     for (size_t i = 0; i < FIGURE_ROUNDS_MAX; i++)
@@ -144,6 +144,6 @@ void figures_visit_references(const Figures *figures, const Figure *figure, Refe
     {
         const Figure *reference = figures_find(figures, name);
         if (reference != NULL)
-            visit(context, reference, figure_ratio(figure, reference));
+            visit(context, reference, ratio_of(figure, reference));
     }
 }

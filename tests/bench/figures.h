@@ -55,7 +55,6 @@ double figure_median(const Figure *figure);
 double figure_minimum(const Figure *figure);
 double figure_maximum(const Figure *figure);
 size_t figure_repetitions(const Figure *figure);
-double figure_ratio(const Figure *figure, const Figure *reference);
 
 /* Calls visit for each reference of the figure that was measured. */
 typedef void (*ReferenceVisitor)(void *context, const Figure *reference, double ratio);

@@ -69,7 +69,8 @@ select i, step, account, route, counterparty, peer_route, home, remote,
                        8, get_byte(hash, 8) & 63 | 128), 'hex')::uuid as transfer
 from (select pairs.*,
              substr(sha256(debit::bytea), 1, 4) ||
-             substr(sha256(debit::bytea || '\x00'::bytea || ('history-' || i)::bytea), 1, 12) as hash
+             substr(sha256(debit::bytea || '\x00'::bytea || ('history-' || i)::bytea),
+                    1, 12) as hash
       from (select i, 'debit' as step, d.id as debit, d.id as account, d.route,
                    c.id as counterparty, c.route as peer_route, :shard as home, :next as remote
             from generate_series(0, :transfers - 1) i

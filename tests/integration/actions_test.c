@@ -6,7 +6,6 @@
 #include "sql.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,17 +40,13 @@ typedef char TransferId[UUID_TEXT_MAX + 1];
 /* Pays by a saga and does not wait for its end. */
 static void begin(const char *debit, const char *credit, int64_t amount, TransferId ret_id)
 {
-    const char *headers[] = {"Prefer: respond-async", NULL};
-    const char *key = bank_key();
     Response response;
-    char *body = bank_body(&(Payment){debit, credit, amount, key, saga});
-    Request request = {.path = "/v1/transfers", .body = body, .key = key, .headers = headers};
-    client_call(client, &request, &response);
+    bank_pay_with(client, &(Payment){debit, credit, amount, bank_key(), saga},
+                  "Prefer: respond-async", &response);
     check(response.status == 202 || response.status == 201, "%d %s", response.status,
           response.body);
     snprintf(ret_id, sizeof(TransferId), "%s", response_string(&response, "id"));
     response_done(&response);
-    free(body);
 }
 
 static void cancel_by(Client *by, const char *id, const char *prefer, Response *ret_response)

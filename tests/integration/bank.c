@@ -108,8 +108,16 @@ char *bank_body(const Payment *payment)
 
 void bank_pay(Client *client, const Payment *payment, Response *ret_response)
 {
+    bank_pay_with(client, payment, NULL, ret_response);
+}
+
+void bank_pay_with(Client *client, const Payment *payment, const char *header,
+                   Response *ret_response)
+{
+    const char *headers[] = {header, NULL};
     char *body = bank_body(payment);
-    Request request = {.path = "/v1/transfers", .body = body, .key = payment->key};
+    Request request = {
+        .path = "/v1/transfers", .body = body, .key = payment->key, .headers = headers};
     client_call(client, &request, ret_response);
     free(body);
 }

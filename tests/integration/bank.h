@@ -39,6 +39,9 @@ typedef struct Payment
 /* The body of a transfer; free() it. */
 char *bank_body(const Payment *payment);
 void bank_pay(Client *client, const Payment *payment, Response *ret_response);
+/* With one header more, like "Prefer: wait=1"; NULL = none. */
+void bank_pay_with(Client *client, const Payment *payment, const char *header,
+                   Response *ret_response);
 /* Pays and expects the status and, if not NULL, the code; copies the transfer's id if ret_id is not
  * NULL. */
 void bank_expect(Client *client, const Payment *payment, int status, const char *code,

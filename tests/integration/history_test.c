@@ -247,19 +247,13 @@ static void open_accounts(Accounts *ret_accounts)
  * to ask for the verdict when this returns. */
 static void pay_into_doubt(const Payment *payment)
 {
-    const char *const headers[] = {"Prefer: wait=1", NULL};
     Response response;
     fixture_arm("2pc.ask.home.before", "pause", ASK_PAUSE_MS);
     proxy_set_rule(cluster_proxy(cluster, 1),
                    &(ProxyRule){.action = PROXY_SWALLOW, .tag = "COMMIT", .count = 1});
-    char *body = bank_body(payment);
-    client_call(
-        client,
-        &(Request){.path = "/v1/transfers", .body = body, .key = payment->key, .headers = headers},
-        &response);
+    bank_pay_with(client, payment, "Prefer: wait=1", &response);
     response_expect(&response, 503, "outcome-unknown");
     response_done(&response);
-    free(body);
     check(proxy_hits(cluster_proxy(cluster, 1)) == 1, "the answer was not lost");
     proxy_set_rule(cluster_proxy(cluster, 1), NULL);
 }

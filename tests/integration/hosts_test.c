@@ -190,7 +190,6 @@ static void retries_keep_their_pauses_whatever_the_time_zone(void **state)
     AccountName a;
     AccountName b;
     char id[UUID_TEXT_MAX + 1];
-    const char *headers[] = {"Prefer: respond-async", NULL};
     int64_t attempts = 0;
     Response response;
     (void)state;
@@ -203,15 +202,10 @@ static void retries_keep_their_pauses_whatever_the_time_zone(void **state)
             "when (new.account = '%s') execute function public.meddle()",
             b);
     Payment payment = {a, b, 4, bank_key(), "\"mode\":\"saga\""};
-    char *body = bank_body(&payment);
-    client_call(
-        client,
-        &(Request){.path = "/v1/transfers", .body = body, .key = payment.key, .headers = headers},
-        &response);
+    bank_pay_with(client, &payment, "Prefer: respond-async", &response);
     response_expect(&response, 202, NULL);
     snprintf(id, sizeof id, "%s", response_string(&response, "id"));
     response_done(&response);
-    free(body);
     for (int waited = 0; attempts < 3; waited += PAUSE_MS)
     {
         check(waited < EVENT_MS, "it is tried %lld times only", (long long)attempts);

@@ -12,7 +12,6 @@
 #include "sql.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum

@@ -5,7 +5,6 @@
  */
 #include "fixture.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -115,22 +114,17 @@ static void a_home_lost_at_the_decision_leaves_the_outcome_unknown_until_it_is_b
     (void)state;
     bank_open(client, HOME, 10, a);
     bank_open(client, REMOTE, 0, b);
-    const char *key = bank_key();
-    char *body = bank_body(&(Payment){a, b, 4, key});
-    const char *headers[] = {"Prefer: wait=2", NULL};
+    Payment payment = {a, b, 4, bank_key()};
     proxy_set_rule(
         proxy,
         &(ProxyRule){.action = PROXY_DELAY_REPLY, .statement = "record", .count = 1, .ms = 20000});
-    client_call(client,
-                &(Request){.path = "/v1/transfers", .body = body, .key = key, .headers = headers},
-                &response);
+    bank_pay_with(client, &payment, "Prefer: wait=2", &response);
     response_expect(&response, 503, "outcome-unknown");
     assert_string_equal(response_string(&response, "effect"), "unknown");
     assert_true(strlen(response_string(&response, "transfer_id")) == UUID_TEXT_MAX);
     response_done(&response);
-    free(body);
     proxy_set_rule(proxy, NULL);
-    bank_pay_finally(client, &(Payment){a, b, 4, key});
+    bank_pay_finally(client, &payment);
     bank_await_balance(client, a, 6);
     bank_await_balance(client, b, 4);
 }

@@ -197,7 +197,6 @@ static void what_is_prepared_shows_with_its_age(void **state)
 
 static void a_dead_shard_shows_and_so_does_what_waits_for_it(void **state)
 {
-    static const char *const headers[] = {"Prefer: respond-async", NULL};
     static const char fields[] = "\"mode\":\"saga\"";
     AccountName a;
     AccountName b;
@@ -212,14 +211,9 @@ static void a_dead_shard_shows_and_so_does_what_waits_for_it(void **state)
     assert_true(value_of("giro_shard_usable{shard=\"shard-1\"}") == 1);
 
     Payment payment = {a, b, 5, bank_key(), fields};
-    char *body = bank_body(&payment);
-    client_call(
-        client,
-        &(Request){.path = "/v1/transfers", .body = body, .key = payment.key, .headers = headers},
-        &response);
+    bank_pay_with(client, &payment, "Prefer: respond-async", &response);
     response_expect(&response, 202, NULL);
     response_done(&response);
-    free(body);
     double away = value_of("giro_transfers_not_accepted_total{code=\"shard-unavailable\"}");
     bank_expect(client, &(Payment){a, b, 5, bank_key(), "\"mode\":\"2pc\""}, 503,
                 "shard-unavailable", NULL);

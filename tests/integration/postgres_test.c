@@ -149,16 +149,10 @@ static void open_pair(AccountName a, AccountName b)
 /* A second later nobody knows yet what has become of it. */
 static void pay_in_doubt(const Payment *payment)
 {
-    const char *headers[] = {"Prefer: wait=1", NULL};
-    char *body = bank_body(payment);
     Response response;
-    client_call(
-        client,
-        &(Request){.path = "/v1/transfers", .body = body, .key = payment->key, .headers = headers},
-        &response);
+    bank_pay_with(client, payment, "Prefer: wait=1", &response);
     response_expect(&response, 503, "outcome-unknown");
     response_done(&response);
-    free(body);
 }
 
 /* Nothing of it is visible on the remote shard, where its leg waits. */

@@ -7,7 +7,6 @@
 #include "sql.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum
@@ -42,17 +41,11 @@ static int stop(void **state)
 /* Pays from a fresh account of the home to one of the remote shard, and does not wait for it. */
 static const char *pay_at_once(AccountName debit, AccountName credit)
 {
-    static const char *const headers[] = {"Prefer: wait=0", NULL};
     Response response;
     bank_open(client, HOME, 10, debit);
     bank_open(client, REMOTE, 10, credit);
     Payment payment = {debit, credit, 3, bank_key(), "\"mode\":\"2pc\""};
-    char *body = bank_body(&payment);
-    client_call(
-        client,
-        &(Request){.path = "/v1/transfers", .body = body, .key = payment.key, .headers = headers},
-        &response);
-    free(body);
+    bank_pay_with(client, &payment, "Prefer: wait=0", &response);
     response_done(&response);
     return payment.key;
 }

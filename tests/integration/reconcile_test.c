@@ -401,16 +401,10 @@ static void a_prepared_leg_and_a_pending_saga_are_explained_by_name(void **state
                 decided);
     fixture_arm("saga.lock.remote.before", "pause", PAUSE_MS);
     Payment saga = {payer, accounts[2][5], 7, bank_key(), "\"mode\":\"saga\""};
-    char *body = bank_body(&saga);
-    const char *const headers[] = {"Prefer: respond-async", NULL};
-    client_call(
-        client,
-        &(Request){.path = "/v1/transfers", .body = body, .key = saga.key, .headers = headers},
-        &response);
+    bank_pay_with(client, &saga, "Prefer: respond-async", &response);
     response_expect(&response, 202, NULL);
     snprintf(pending, sizeof pending, "%s", response_string(&response, "id"));
     response_done(&response);
-    free(body);
     for (size_t i = 0; i < ARRAY_LENGTH(both); i++)
     {
         Said said = reconcile(both[i]);

@@ -136,16 +136,9 @@ static void die_at(const char *failpoint, const Scene *scene)
 /* A saga of coordinator 1 whose credit it does not begin. */
 static void hold_only(const Scene *scene)
 {
-    const char *headers[] = {"Prefer: respond-async", NULL};
     Response response;
-    char *body = bank_body(&scene->payment);
     fixture_arm_at(first, "saga.lock.remote.before", "pause", LONG_SECONDS * 1000);
-    client_call(
-        first,
-        &(Request){
-            .path = "/v1/transfers", .body = body, .key = scene->payment.key, .headers = headers},
-        &response);
-    free(body);
+    bank_pay_with(first, &scene->payment, "Prefer: respond-async", &response);
     response_expect(&response, 202, NULL);
     response_done(&response);
 }

@@ -30,12 +30,7 @@ static int start(void **state)
 
 static void pay(const Payment *payment, const char *prefer, Response *ret_response)
 {
-    const char *headers[] = {prefer, NULL};
-    char *body = bank_body(payment);
-    Request request = {
-        .path = "/v1/transfers", .body = body, .key = payment->key, .headers = headers};
-    client_call(client, &request, ret_response);
-    free(body);
+    bank_pay_with(client, payment, prefer, ret_response);
 }
 
 static void look_up(const char *id, Response *ret_response)

@@ -4,7 +4,6 @@
 #include "fixture.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,17 +81,12 @@ static void await_steps(const char *id, const char *wanted)
 
 static void begin(const char *debit, const char *credit, TransferId ret_id)
 {
-    const char *headers[] = {"Prefer: respond-async", NULL};
-    const char *key = bank_key();
     Response response;
-    char *body = bank_body(&(Payment){debit, credit, 5, key, saga});
-    client_call(client,
-                &(Request){.path = "/v1/transfers", .body = body, .key = key, .headers = headers},
-                &response);
+    bank_pay_with(client, &(Payment){debit, credit, 5, bank_key(), saga}, "Prefer: respond-async",
+                  &response);
     response_expect(&response, 202, NULL);
     snprintf(ret_id, sizeof(TransferId), "%s", response_string(&response, "id"));
     response_done(&response);
-    free(body);
 }
 
 static void posted_transfers_have_done_all_their_stages(void **state)

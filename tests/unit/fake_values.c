@@ -169,12 +169,6 @@ static const uint8_t *param_of_length(const PgParams *params, int index, size_t 
     return bytes;
 }
 
-bool fake_param_is_null(const PgParams *params, int index)
-{
-    size_t length;
-    return fake_param_bytes(params, index, &length) == NULL;
-}
-
 int32_t fake_param_int4(const PgParams *params, int index)
 {
     return read_int4(param_of_length(params, index, 4));
@@ -183,11 +177,6 @@ int32_t fake_param_int4(const PgParams *params, int index)
 int64_t fake_param_int8(const PgParams *params, int index)
 {
     return read_int8(param_of_length(params, index, 8));
-}
-
-bool fake_param_bool(const PgParams *params, int index)
-{
-    return *param_of_length(params, index, 1) != 0;
 }
 
 const char *fake_param_text(const PgParams *params, int index)
@@ -221,14 +210,6 @@ const uint8_t *fake_array_bytes(const PgParams *params, int index, size_t elemen
         return NULL;
     *ret_length = (size_t)read_int4(at);
     return at + 4;
-}
-
-int32_t fake_array_int4(const PgParams *params, int index, size_t element)
-{
-    size_t length = 0;
-    const uint8_t *bytes = fake_array_bytes(params, index, element, &length);
-    ASSERT(bytes != NULL && length == 4);
-    return read_int4(bytes);
 }
 
 int64_t fake_array_int8(const PgParams *params, int index, size_t element)

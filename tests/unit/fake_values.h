@@ -31,15 +31,12 @@ const PgRows *fake_lend(const FakeRows *rows);
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-bool fake_param_is_null(const PgParams *params, int index);
 int32_t fake_param_int4(const PgParams *params, int index);
 int64_t fake_param_int8(const PgParams *params, int index);
-bool fake_param_bool(const PgParams *params, int index);
 /* A NUL-terminated copy. NULL for SQL null. */
 const char *fake_param_text(const PgParams *params, int index);
 const uint8_t *fake_param_bytes(const PgParams *params, int index, size_t *ret_length);
 size_t fake_array_count(const PgParams *params, int index);
-int32_t fake_array_int4(const PgParams *params, int index, size_t element);
 int64_t fake_array_int8(const PgParams *params, int index, size_t element);
 const char *fake_array_text(const PgParams *params, int index, size_t element);
 const uint8_t *fake_array_bytes(const PgParams *params, int index, size_t element,
