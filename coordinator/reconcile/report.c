@@ -102,8 +102,9 @@ static void add_transit(Report *report, const ReportItem *item)
         memcpy(transit->currency, item->currency, sizeof transit->currency);
     }
     transit->transfers++;
-    transit->amount +=
-        item->amount < limit - transit->amount ? item->amount : limit - transit->amount;
+    int64_t room = limit - transit->amount;
+    int64_t amount = item->amount > 0 ? item->amount : 0; /* that of a transfer always is */
+    transit->amount += amount < room ? amount : room;
 }
 
 static bool is_same(const ReportItem *a, const ReportItem *b)
