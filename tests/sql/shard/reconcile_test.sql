@@ -125,7 +125,8 @@ select test.same($$select * from pg_temp.credits(10, 11, 12, 13)$$,
 select is(test.ask('a', 'select gid from giro.reconcile_prepared(0, 10)'),
           '(giro:demo:girod-1:' || test.id(12) || ':shard-2:shard-1)', 'a prepared leg is named');
 select is_empty('select gid from giro.reconcile_prepared(0, 10)', 'and is none of another role''s');
-select is_empty($$select gid from giro.reconcile_prepared(3600000, 10)$$, 'if it is old enough');
+select is_empty($$select test.ask('a', 'select gid from giro.reconcile_prepared(3600000, 10)')$$,
+                'if it is old enough');
 call test.execute('a', format('rollback prepared %L',
                               'giro:demo:girod-1:' || test.id(12) || ':shard-2:shard-1'));
 
