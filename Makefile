@@ -112,11 +112,10 @@ $(OUT)/tests/integration/%_test: tests/integration/%_test.c $(HARNESS) $(OUT)/li
 	  -Wno-missing-field-initializers -o $@ $< $(HARNESS) \
 	  $(OUT)/libgiro.a $(LDLIBS) -lcmocka -lcurl -lpthread
 
-# The quick part of the fault matrix runs beside them: it mostly waits.
 .PHONY: test-integration
-test-integration: $(OUT)/girod $(OUT)/tests/faults/faults $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
-	@GIRO_BIN=$(CURDIR)/$(OUT)/girod FAULTS_QUICK=1 tests/run.sh integration $(OUT)/logs/integration \
-	  $(OUT)/tests/faults/faults $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
+test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
+	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh integration $(OUT)/logs/integration \
+	  $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 
 # ---- faults: one program that runs the whole matrix, or with FAULTS_QUICK=1 a third of it -----------
 

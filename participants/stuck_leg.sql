@@ -1,5 +1,6 @@
--- Notes on the posted transfers of a batch that its remote leg is prepared and cannot be finished,
--- with the reason; answers on how many.
+-- Notes on the posted transfers of an unfinished batch that its remote leg is prepared and cannot be
+-- finished, with the reason; answers on how many. Of a finished batch the leg stands: what is
+-- prepared under its name is a stranger's, and nobody would take the note away.
 --
 -- Called by:  the stuck stage, on the batch's home shard.
 -- Idempotent: the last reason stands; other reasons for attention stay.
@@ -24,6 +25,7 @@ begin
         from transfers t
         where t.batch = p_batch and t.mode = '2pc' and t.state = 'posted'
           and (t.attention is null or t.attention like 'leg-stuck:%')
+          and exists (select from batches b where b.batch = p_batch and b.finished_at is null)
         order by t.id
         for update));
     get diagnostics v_noted = row_count;

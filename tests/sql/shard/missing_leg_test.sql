@@ -28,7 +28,9 @@ select is(giro.stuck_leg(test.id(1), 'x'), 1, 'another reason for attention stay
 select giro.settled_leg(test.id(2));
 select is((select finished_at is not null from giro.batches where batch = test.id(2)), true,
           'a settled batch is finished');
-select is(giro.stuck_leg(test.id(2), 'x'), 1, 'whatever comes late');
+select is(giro.stuck_leg(test.id(2), 'x'), 0, 'and has no leg that could be stuck');
+update giro.batches set finished_at = null where batch = test.id(2);
+select is(giro.stuck_leg(test.id(2), 'x'), 1, 'one that is not finished has');
 select giro.settled_leg(test.id(2));
 select test.same($$select id, attention from giro.transfers where attention is not null
                    order by id$$,
