@@ -189,7 +189,6 @@ static void comparing_nothing_is_no_pass(void **state)
 {
     (void)state;
     assert_int_equal(before_all.status, EXIT_INCOMPLETE);
-    assert_string_equal(text(before_all.report, "state"), "incomplete");
     json_free(before_all.report);
 }
 
@@ -462,8 +461,7 @@ static void a_load_with_a_shard_killed_in_the_middle_leads_to_no_finding(void **
                   "cd \"$(dirname \"$GIRO_CONFIG\")\"; grep -c '^0$' passes; "
                   "grep -cv '^[08]$' passes",
                   counts, sizeof counts);
-    int good = 0;
-    int bad = 0;
+    int good = 0, bad = 0;
     assert_int_equal(sscanf(counts, "%d %d", &good, &bad), 2);
     assert_true(good >= 2 && bad == 0);
     await_balanced();
