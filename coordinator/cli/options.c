@@ -12,6 +12,12 @@ enum
     RECONCILE_EVERY_S_MAX = 30 * 86400,
 };
 
+enum
+{
+    INSTANCE_RANDOM_BYTES = 6,
+    INSTANCE_NAME_MAX = NAME_MAX_LENGTH - 1 - 2 * INSTANCE_RANDOM_BYTES,
+};
+
 typedef enum Option
 {
     OPTION_CONFIG = 256,
@@ -69,7 +75,8 @@ void options_print_help(FILE *out)
           "\n"
           "  --config FILE         the cluster description (JSON)\n"
           "  --listen HOST:PORT    numeric address to serve on (127.0.0.1:8080); loopback only\n"
-          "  --instance NAME       this coordinator's name, [a-z0-9-] (random)\n"
+          "  --instance NAME       this coordinator's name, [a-z0-9-] (girod); 12 random digits "
+          "follow\n"
           "  --log-level LEVEL     error, warn, info or debug (info)\n"
           "  --sessions N          sessions per shard, 1-256 (16)\n"
           "  --batch N             transfers per batch, 1-1000 (512)\n"
@@ -134,9 +141,9 @@ static bool parse_listen(const char *text, Options *options, Error *error)
 
 static bool parse_instance(const char *text, Options *options, Error *error)
 {
-    if (!route_name_is_valid(text))
+    if (!route_name_is_valid(text) || strlen(text) > INSTANCE_NAME_MAX)
         return error_set(error, ERROR_CONFIG, "--instance takes 1 to %d of [a-z0-9-], not \"%s\"",
-                         NAME_MAX_LENGTH, text);
+                         INSTANCE_NAME_MAX, text);
     snprintf(options->instance, sizeof options->instance, "%s", text);
     return true;
 }
@@ -229,14 +236,19 @@ static bool take_words(char **words, int count, Options *options, Error *error)
     return true;
 }
 
-static void invent_instance(Options *options)
+/* No two processes have the same instance, whatever they are named: what a process leaves behind is
+ * that of one that is gone, also for the next one of its name. */
+static void make_instance_unique(Options *options)
 {
-    uint8_t bytes[6];
-    if (options->instance[0] != '\0')
-        return;
+    uint8_t bytes[INSTANCE_RANDOM_BYTES];
+    char *end = options->instance;
+    if (*end == '\0')
+        strcpy(end, "girod");
+    end += strlen(end);
+    *end++ = '-';
     random_bytes(bytes, sizeof bytes);
-    snprintf(options->instance, sizeof options->instance, "c%02x%02x%02x%02x%02x%02x", bytes[0],
-             bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        end += sprintf(end, "%02x", bytes[i]);
 }
 
 bool options_parse(int argc, char **argv, Options *ret_options, Error *error)
@@ -266,7 +278,7 @@ bool options_parse(int argc, char **argv, Options *ret_options, Error *error)
         return false;
     if (needs_command && !take_words(argv + optind + 1, argc - optind - 1, &options, error))
         return false;
-    invent_instance(&options);
+    make_instance_unique(&options);
     *ret_options = options;
     return true;
 }

@@ -35,11 +35,14 @@ static void leave_transaction(Side *side)
     session_sync(side->session);
 }
 
-/* The try came to nothing: another one, or no more for now. */
+/* The try came to nothing: another one, or no more for now. Missing rights do not come by
+ * themselves, and shards that are away are waited for by recovery. */
 static Stage again(const Batch *batch)
 {
-    bool away = batch->is_recovered && !shard_is_usable(batch->last->shard);
-    return away || batch->tries + 1 >= TRIES_MAX ? STAGE_STUCK : batch->stage;
+    const Side *last = batch->last;
+    bool away = batch->is_recovered && !shard_is_usable(last->shard);
+    bool forbidden = strcmp(last->sqlstate, "42501") == 0;
+    return away || forbidden || batch->tries + 1 >= TRIES_MAX ? STAGE_STUCK : batch->stage;
 }
 
 static PgParams *batch_params(const Side *side)
@@ -349,6 +352,9 @@ static void cancel_read(Side *side, const PgAnswer *answers, size_t count)
                   "without their debits",
                   batch->gid, shard_name(side->shard));
     batch->leg_is_settled = is_cancelled(batch);
+    /* The backend is gone, or has answered what came after the PREPARE. */
+    if (batch->backend_gone && rollback->kind != PG_LOST)
+        batch->prepare_unknown = false;
 }
 
 void cancel_send(Batch *batch)

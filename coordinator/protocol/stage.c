@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "protocol/modes.h"
 #include "protocol/protocol.h"
+#include "protocol/side.h"
 
 enum
 {
@@ -86,10 +87,15 @@ void stage_enter(Batch *batch, Stage next)
     /* acquire and lock go once per side, ascending: that is progress, not a retry. */
     bool retry = next == batch->stage && next != STAGE_ACQUIRE && next != STAGE_LOCK;
     set_stage(batch, next);
-    if (retry)
-        stage_pause(batch, back_off_ms(batch->tries), send_stage);
-    else
+    if (!retry)
+    {
         send_stage(batch);
+        return;
+    }
+    /* What only waits keeps no session from anybody. */
+    for (int i = 0; i < batch->side_count; i++)
+        side_release(&batch->sides[i]);
+    stage_pause(batch, back_off_ms(batch->tries), send_stage);
 }
 
 void stage_pause(Batch *batch, uint64_t ms, void (*then)(Batch *batch))

@@ -217,7 +217,7 @@ static void take_leg_away(Cell *cell)
     if (!await_strike(cell, cell->girod, plan->way->arms[0].place, plan->way->arms[0].action))
         return;
     SqlRows *rows =
-        sql_rows(dsn, "select gid from pg_prepared_xacts where gid like 'giro:%%:%s:%%'",
+        sql_rows(dsn, "select gid from pg_prepared_xacts where gid like 'giro:%%:%s-%%'",
                  girod_instance(cell->girod));
     for (size_t row = 0; row < sql_row_count(rows); row++)
         sql_run(dsn, "rollback prepared '%s'", sql_field(rows, row, 0));

@@ -49,7 +49,8 @@ static const char query[] =
     "  where a.id in (c.debit, c.credit)"
     "   and (a.balance, a.version, a.version) = (e.sum, e.count, e.seq)"
     "   and a.balance = case a.id when c.debit then c.debit_has else c.credit_has end),"
-    " (select count(*) from pg_prepared_xacts where split_part(gid, ':', 3) = c.instance),"
+    " (select count(*) from pg_prepared_xacts where split_part(gid, ':', 3) like c.instance || "
+    "'-%%'),"
     " (select count(*) from giro.books() where difference <> 0)"
     " from c";
 

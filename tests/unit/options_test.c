@@ -52,7 +52,7 @@ static void serve_needs_no_more_than_a_description(void **state)
     assert_int_equal(options.command, COMMAND_SERVE);
     assert_string_equal(options.host, "127.0.0.1");
     assert_int_equal(options.port, 8080);
-    assert_int_not_equal(options.instance[0], '\0');
+    assert_int_equal(strncmp(options.instance, "girod-", 6), 0);
     expect_mistake(WORDS("serve"), "serve needs --config FILE");
     expect_mistake(WORDS("init"), "init needs --config FILE");
     expect_mistake(WORDS("start"), "\"start\" is no command; see --help");

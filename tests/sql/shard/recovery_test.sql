@@ -46,6 +46,34 @@ select results_eq(format('select pg_temp.found(0, p_skip => %L)', test.ids(1)),
                   array[pg_temp.row('leg', 2)], 'nor what the caller knows of');
 select is((select count(*) from pg_temp.found(0, p_limit => 1)), 1::bigint, 'nor more than asked');
 
+-- Names that are nearly ours: no batch, not as we write one, of another shard, one part more.
+create temp table alike as
+    select 'giro:demo:girod-9:' || name as gid
+    from unnest(array['none:shard-2:shard-1', 'A' || substr(test.id(3)::text, 2) || ':shard-2:shard-1',
+                      test.id(3) || ':shard-2:shard-9', test.id(3) || ':shard-2:shard-1:']) name;
+do $$
+declare
+    v_gid text;
+begin
+    for v_gid in select gid from alike loop
+        call test.execute('a', 'begin');
+        call test.execute('a', format('prepare transaction %L', v_gid));
+    end loop;
+end
+$$;
+select is((select count(*) from pg_prepared_xacts x join alike a on a.gid = x.gid), 4::bigint,
+          'others have prepared as well');
+select is_empty('select pg_temp.found(0, p_skip => test.ids(1, 2))', 'and nothing of that is found');
+do $$
+declare
+    v_gid text;
+begin
+    for v_gid in select gid from alike loop
+        call test.execute('a', format('rollback prepared %L', v_gid));
+    end loop;
+end
+$$;
+
 -- Unfinished batches.
 call test.run(test.apply_call(11, 'home', '2pc', array[test.leg('alice', 11, -5)]));
 call test.run(test.apply_call(12, 'home', '2pc', array[test.leg('alice', 12, -5)]));
