@@ -12,10 +12,10 @@
 enum
 {
     AMOUNT = 3,
-    STRIKE_MS = 60000,
+    STRIKE_MS = 120000,
     SLICE_MS = 50,
     LETTER_MS = 30000,
-    SETTLE_MS = 90000,
+    SETTLE_MS = 180000,
     SETTLE_PAUSE_MS = 50,
 };
 

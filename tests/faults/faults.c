@@ -144,7 +144,10 @@ int main(void)
         fprintf(stderr, "faults: FAULTS_FILTER fits no cell\n");
         return 2;
     }
-    world.cluster = cluster_new(&(ClusterOptions){.shards = 3});
+    world.cluster = cluster_new(&(ClusterOptions){
+        .shards = 3,
+        .postgres_settings = "max_connections = 1000\n", /* each coordinator has a few */
+    });
     world_start(&world);
     for (size_t done = 0, size; done < count; done += size)
     {

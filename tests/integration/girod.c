@@ -142,7 +142,8 @@ void girod_free(Girod *girod)
     free(girod);
 }
 
-/* Its port may have been taken by somebody else between the look and its start. */
+/* Does it live? Its port may have been taken by somebody else between the look and its start: then
+ * it starts again on another one. */
 static bool begins_elsewhere(Girod *girod)
 {
     look(girod);
@@ -159,17 +160,27 @@ static bool begins_elsewhere(Girod *girod)
     return true;
 }
 
+/* If it does not listen, somebody else may answer at its port. */
+static bool is_ready(const Girod *girod)
+{
+    Response response;
+    if (!girod_await_words(girod, "listening on", 0))
+    {
+        return false;
+    }
+    client_call(girod->client, &(Request){.path = "/readyz", .timeout_ms = 2000}, &response);
+    bool ready = response.status == 200;
+    response_done(&response);
+    return ready;
+}
+
 bool girod_await_ready(Girod *girod)
 {
-    for (int waited = 0; waited < READY_MS; waited += PAUSE_MS)
+    for (int waited = 0; waited < READY_MS && begins_elsewhere(girod); waited += PAUSE_MS)
     {
-        Response response;
-        client_call(girod->client, &(Request){.path = "/readyz", .timeout_ms = 2000}, &response);
-        bool ready = response.status == 200;
-        response_done(&response);
-        if (ready || !begins_elsewhere(girod))
+        if (is_ready(girod))
         {
-            return ready;
+            return true;
         }
         processes_pause_ms(PAUSE_MS);
     }
