@@ -340,7 +340,7 @@ static void start_claiming(Batcher *batcher)
         .calls_max = CALLS_MAX, .deadline_ms = CALL_DEADLINE_MS, .parameter_bytes = CALL_BYTES};
     batcher->caller = caller_new(batcher->loop, batcher->directory, &caller);
     batcher->postponer = postponer_new(batcher->loop, batcher->caller);
-    batcher->waiting_room = waiting_room_new(batcher->caller, take_waited, batcher);
+    batcher->waiting_room = waiting_room_new(batcher->loop, batcher->caller, take_waited, batcher);
     ClaimerOptions claimer = {
         .loop = batcher->loop,
         .directory = batcher->directory,

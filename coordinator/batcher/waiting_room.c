@@ -21,18 +21,21 @@ typedef struct Bench
 struct WaitingRoom
 {
     Caller *caller;
+    LoopTimer *rest; /* runs while somebody finds no place in a queue */
     void (*leave)(void *context, Transfer *transfer);
     void *context;
     TAILQ_HEAD(, Bench) benches; /* in the order of their first comers */
 };
 
 static void ask_more(WaitingRoom *room);
+static void rested(void *context);
 
-WaitingRoom *waiting_room_new(Caller *caller, void (*leave)(void *context, Transfer *transfer),
-                              void *context)
+WaitingRoom *waiting_room_new(Loop *loop, Caller *caller,
+                              void (*leave)(void *context, Transfer *transfer), void *context)
 {
     WaitingRoom *room = base_calloc(1, sizeof *room);
     room->caller = caller;
+    room->rest = loop_timer_new(loop, rested, room);
     room->leave = leave;
     room->context = context;
     TAILQ_INIT(&room->benches);
@@ -44,6 +47,7 @@ void waiting_room_free(WaitingRoom *room)
     if (room == NULL)
         return;
     ASSERT(TAILQ_EMPTY(&room->benches));
+    loop_timer_free(room->rest);
     free(room);
 }
 
@@ -53,13 +57,10 @@ static void fill(void *context, PgParams *params)
     pg_params_text(params, bench->account);
 }
 
-/* Free, locked for too long, or no answer: the batch that tries again finds out. */
-static void answered(void *context, const CallResult *result)
+static void leave(Bench *bench)
 {
-    Bench *bench = context;
     WaitingRoom *room = bench->room;
     Transfer *transfer;
-    (void)result;
     TAILQ_REMOVE(&room->benches, bench, link);
     while ((transfer = TAILQ_FIRST(&bench->waiting)) != NULL)
     {
@@ -67,7 +68,28 @@ static void answered(void *context, const CallResult *result)
         room->leave(room->context, transfer);
     }
     free(bench);
+}
+
+/* Free, locked for too long, or no answer: the batch that tries again finds out. */
+static void answered(void *context, const CallResult *result)
+{
+    Bench *bench = context;
+    WaitingRoom *room = bench->room;
+    (void)result;
+    leave(bench);
     ask_more(room);
+}
+
+static void rested(void *context)
+{
+    WaitingRoom *room = context;
+    Bench *next;
+    for (Bench *bench = TAILQ_FIRST(&room->benches); bench != NULL; bench = next)
+    {
+        next = TAILQ_NEXT(bench, link);
+        if (!bench->asking)
+            leave(bench);
+    }
 }
 
 static int count_asking(const WaitingRoom *room, const Shard *shard)
@@ -86,8 +108,14 @@ static void ask_more(WaitingRoom *room)
     Bench *bench;
     TAILQ_FOREACH (bench, &room->benches, link)
     {
-        if (bench->asking || count_asking(room, bench->shard) >= WAITING_ROOM_ASKING)
+        if (bench->asking)
             continue;
+        if (count_asking(room, bench->shard) >= WAITING_ROOM_ASKING)
+        {
+            if (!loop_timer_running(room->rest))
+                loop_timer_start(room->rest, WAITING_ROOM_REST_MS);
+            continue;
+        }
         Call call = {STATEMENT_WAIT_FOR, fill, answered, bench};
         bench->asking = true;
         call_shard(room->caller, bench->shard, &call);

@@ -20,7 +20,7 @@ enum
 {
     WATCHERS_MAX = 8,
     BACK_OFF_FIRST_MS = 50,
-    BACK_OFF_MAX_MS = 1000,
+    BACK_OFF_MAX_MS = 500,
     TROUBLE_MAX = 256,
     PURPOSES = 2,
 };

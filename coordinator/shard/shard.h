@@ -5,7 +5,7 @@
  * A shard is *usable* while it is connected and answers in time. A missed deadline, the loss of the
  * last connection or a failed connect makes it *suspect*: no batch takes locks anywhere for its
  * sake until a probe succeeds. A probe is a new session, verified and made to commit something,
- * tried in the background with back-off 50 ms … 1 s, also when idle. (A connect that is
+ * tried in the background with back-off 50 ms … 500 ms, also when idle. (A connect that is
  * refused while other sessions work only delays the next one: the server's max_connections may be
  * used up.)
  *

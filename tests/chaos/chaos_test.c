@@ -30,8 +30,9 @@ enum
     COORDINATORS = 2,
     SECONDS = 60,
     START_MONEY = 400,
-    MEASURE_PER_SECOND = 500,
+    MEASURE_PER_SECOND = 200,
     CHAOS_PER_SECOND = 300,
+    CHAOS_HEAT = 16,
     SNAPSHOT_PAUSE_MS = 40,
     SETTLE_MS = 90000,
     LONG_SECONDS = 120, /* from here on measurements take their full time */
@@ -147,6 +148,7 @@ static void all_comes_to_rest_after_the_nemesis(void **state)
     Plan *plan = plan_new(&(PlanOptions){
         .seed = run.seed, .seconds = run.seconds, .shards = SHARDS, .coordinators = COORDINATORS});
     load_set_pace(run.load, CHAOS_PER_SECOND);
+    roster_heat(run.roster, CHAOS_HEAT);
     nemesis_run(run.cluster, plan, run.history, &run.nemesis);
     plan_free(plan);
     run.requests = load_requests(run.load);

@@ -13,6 +13,7 @@ struct Roster
 {
     int shards;
     atomic_size_t count;
+    atomic_int heat; /* percent */
     Account accounts[ROSTER_MAX];
     size_t world[CLUSTER_SHARDS_MAX];
     size_t usual[CLUSTER_SHARDS_MAX][ROSTER_USUAL];
@@ -113,7 +114,12 @@ const Account *roster_frozen(const Roster *roster, int shard)
 
 /* ---- chance ---------------------------------------------------------------------------------- */
 
-/* Every sixth time the hot one; and, once there are some, every fifth time one of the new ones. */
+void roster_heat(Roster *roster, int percent)
+{
+    atomic_store(&roster->heat, percent);
+}
+
+/* Once there are some, every fifth time one of the new ones. */
 static const Account *pick_usual(const Roster *roster, Dice *dice)
 {
     int shard = dice_between(dice, 1, roster->shards);
@@ -122,7 +128,8 @@ static const Account *pick_usual(const Roster *roster, Dice *dice)
     {
         return &roster->accounts[dice_between(dice, (int)roster->created, (int)count - 1)];
     }
-    return roster_usual(roster, shard, dice_chance(dice, 16) ? 0 : dice_between(dice, 0, 7));
+    bool hot = dice_chance(dice, atomic_load(&roster->heat));
+    return roster_usual(roster, shard, hot ? 0 : dice_between(dice, 0, ROSTER_USUAL - 1));
 }
 
 const Account *roster_pick_debit(const Roster *roster, Dice *dice)

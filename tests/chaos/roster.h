@@ -16,7 +16,7 @@
 enum
 {
     ROSTER_MAX = 4096,
-    ROSTER_USUAL = 8, /* per shard; the first one is hot */
+    ROSTER_USUAL = 32, /* per shard */
 };
 
 typedef struct Account
@@ -46,6 +46,8 @@ const Account *roster_world(const Roster *roster, int shard);
 const Account *roster_usual(const Roster *roster, int shard, int number);
 const Account *roster_frozen(const Roster *roster, int shard);
 
+/* From now on the first usual account of a shard is picked this often besides; 0 at the start. */
+void roster_heat(Roster *roster, int percent);
 const Account *roster_pick_debit(const Roster *roster, Dice *dice);
 const Account *roster_pick_credit(const Roster *roster, Dice *dice);
 

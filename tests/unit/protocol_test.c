@@ -236,6 +236,33 @@ static void a_busy_account_is_waited_for_without_holding_anything(void **state)
     assert_non_null(strstr(fake_conversation(), "s1: wait_for\n"));
 }
 
+static void who_finds_no_place_to_wait_is_tried_again_soon(void **state)
+{
+    static const char *const locked[] = {"a1", "a2", "a3", "a4"};
+    World *world = *state;
+    Client clients[ARRAY_LENGTH(locked)];
+    Client innocent;
+    fake_account("a5", "busy", 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(locked); i++)
+    {
+        fake_account(locked[i], "busy", 0);
+        fake_script(world->a, STATEMENT_WAIT_FOR, FAKE_SILENT, NULL);
+        TransferRequest wanted = request(locked[i], "b1", 5, "k");
+        submit(world, &clients[i], &wanted);
+    }
+    TransferRequest wanted = request("a5", "b5", 5, "k");
+    submit(world, &innocent, &wanted);
+    for (int turn = 0; turn < 8; turn++)
+        (void)loop_run_until(world->loop, &innocent.told, 1);
+    fake_account("a5", "locked", 100);
+    await(world, &innocent);
+    check_posted(&innocent, MODE_2PC);
+    for (size_t i = 0; i < ARRAY_LENGTH(locked); i++)
+        assert_false(clients[i].told);
+    for (size_t i = 0; i < ARRAY_LENGTH(locked); i++)
+        await(world, &clients[i]);
+}
+
 static void a_stale_route_is_tried_again_with_a_fresh_directory(void **state)
 {
     World *world = *state;
@@ -411,6 +438,7 @@ int main(void)
         with_world(a_lost_lock_is_tried_again),
         with_world(a_session_cut_between_lock_and_decide_is_a_failure_without_effect),
         with_world(a_busy_account_is_waited_for_without_holding_anything),
+        with_world(who_finds_no_place_to_wait_is_tried_again_soon),
         with_world(a_stale_route_is_tried_again_with_a_fresh_directory),
         with_world(a_lost_prepare_is_asked_about_and_cancelled),
         with_world(a_lost_decide_that_committed_is_applied_and_answered),
