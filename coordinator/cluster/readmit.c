@@ -239,7 +239,9 @@ static bool take_over(Readmission *readmission, Error *error)
         target_commit(target, error);
     pg_params_free(params);
     if (done)
-        setup_say(readmission->options->report, "%s: readmitted under epoch %lld\n",
+        setup_say(readmission->options->report,
+                  "%s: readmitted under epoch %lld; what it may have forgotten of transfers with "
+                  "other shards is found by girod reconcile --full\n",
                   readmission->shard.purpose.name, (long long)readmission->epoch);
     return done;
 }
