@@ -15,7 +15,7 @@
 enum
 {
     ALLOW_MAX = 64,
-    PARAMETERS_MAX = 4,
+    PARAMETERS_MAX = 16,
     PARAMETER_BYTES = 16 * 1024, /* metadata is the largest */
     BODIES_BYTES_MAX = 256 * 1024 * 1024,
     DRAIN_POLL_MS = 10,
@@ -35,8 +35,9 @@ typedef struct ApiRoute
 static const ApiRoute routes[] = {
     {"POST", "/v1/transfers", "createTransfer", transfers_create, {0}, NULL},
     {"POST", "/v1/transfers/batch", "createTransfers", transfers_batch, {0}, NULL},
-    {"GET", "/v1/transfers", "findTransfer", transfers_list,
-        {"debit_account", "idempotency_key"}, NULL},
+    {"GET", "/v1/transfers", "listTransfers", transfers_list,
+        {"state", "mode", "shard", "account", "reference", "needs_attention", "unfinished",
+         "older_than", "limit", "cursor", "partial", "debit_account", "idempotency_key"}, NULL},
     {"GET", "/v1/transfers/{}", "getTransfer", transfers_get, {0}, NULL},
     {"GET", "/v1/transfers/{}/steps", "getTransferSteps", transfers_steps, {0}, NULL},
     {"POST", "/v1/transfers/{}/actions/cancel", "cancelTransfer", transfers_cancel, {0}, NULL},

@@ -61,7 +61,7 @@ static void cancel_free(Cancel *cancel)
 static void see(Cancel *cancel, const PgRows *rows)
 {
     TransferRecord record;
-    transfer_record_read(&record, rows, 0, cancel->api->directory);
+    transfer_record_read_whole(&record, rows, 0, cancel->api->directory);
     free(cancel->record);
     cancel->record = transfer_record_copy(&record);
 }
@@ -135,7 +135,7 @@ static void on_seen(void *context, const LookupResult *result)
 
 static void look_again(Cancel *cancel)
 {
-    Lookup lookup = {.statement = STATEMENT_TRANSFERS_BY_ID, .done = on_seen, .context = cancel};
+    Lookup lookup = {.statement = STATEMENT_TRANSFER_GET, .done = on_seen, .context = cancel};
     memcpy(lookup.id, cancel->id, sizeof lookup.id);
     lookup_on_shard(cancel->api, cancel->home, &lookup);
 }
@@ -206,7 +206,7 @@ static void start(Api *api, HttpRequest *request, const uint8_t id[16],
                   const Preferences *preferences)
 {
     Cancel *cancel = base_calloc(1, sizeof *cancel);
-    Lookup lookup = {.statement = STATEMENT_TRANSFERS_BY_ID, .done = on_found, .context = cancel};
+    Lookup lookup = {.statement = STATEMENT_TRANSFER_GET, .done = on_found, .context = cancel};
     cancel->api = api;
     cancel->request = request;
     cancel->wait_ms = preferences->respond_async ? 0 : (uint64_t)preferences->wait_s * MS_PER_S;

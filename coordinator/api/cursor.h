@@ -24,4 +24,13 @@ void cursor_write_account(const char *id, char ret_cursor[CURSOR_MAX + 1]);
 bool cursor_read_account(const char *cursor, char ret_id[ACCOUNT_ID_MAX + 1],
                          Fault *fault) ATTR_MUST_USE;
 
+/* Transfers, newest first: where the order has come to. */
+typedef struct TransferKey
+{
+    int64_t created_at_us;
+    uint8_t id[16];
+} TransferKey;
+void cursor_write_transfer(const TransferKey *key, char ret_cursor[CURSOR_MAX + 1]);
+bool cursor_read_transfer(const char *cursor, TransferKey *ret_key, Fault *fault) ATTR_MUST_USE;
+
 #endif

@@ -86,6 +86,8 @@ void transfers_create(Api *api, HttpRequest *request);
 void transfers_batch(Api *api, HttpRequest *request);
 void transfers_get(Api *api, HttpRequest *request);
 void transfers_list(Api *api, HttpRequest *request);
+/* The same path, by debit account and key. */
+void transfers_find(Api *api, HttpRequest *request);
 void transfers_steps(Api *api, HttpRequest *request);
 void transfers_cancel(Api *api, HttpRequest *request);
 

@@ -27,13 +27,7 @@ typedef struct Search
 static void fill(void *context, PgParams *params)
 {
     const Lookup *lookup = &((const Ask *)context)->search->lookup;
-    if (lookup->statement == STATEMENT_TRANSFERS_BY_ID)
-    {
-        pg_params_array(params, PG_ELEMENT_UUID, 1);
-        pg_params_add_uuid(params, lookup->id);
-    }
-    else
-        pg_params_uuid(params, lookup->id);
+    pg_params_uuid(params, lookup->id);
 }
 
 static void tell(Search *search, const LookupResult *result)

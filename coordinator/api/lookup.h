@@ -17,7 +17,7 @@ typedef struct LookupResult
 
 typedef struct Lookup
 {
-    Statement statement; /* STATEMENT_TRANSFERS_BY_ID or STATEMENT_STEPS_HOME */
+    Statement statement; /* STATEMENT_TRANSFER_GET or STATEMENT_STEPS_HOME */
     uint8_t id[16];
     /* Called exactly once, never from inside lookup_start. */
     void (*done)(void *context, const LookupResult *result);

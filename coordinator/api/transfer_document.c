@@ -31,6 +31,14 @@ static void write_attention(JsonWriter *writer, const char *reason)
     json_end_object(writer);
 }
 
+/* Of a pending one that nobody has read since it was recorded: its credit is next. */
+static const char *waits_for(const TransferRecord *record)
+{
+    if (record->waits_for == NULL && record->state == TRANSFER_PENDING)
+        return record->credit_shard;
+    return record->waits_for;
+}
+
 void transfer_document_write(JsonWriter *writer, const char *name, const TransferRecord *record)
 {
     char id[UUID_TEXT_MAX + 1];
@@ -56,5 +64,6 @@ void transfer_document_write(JsonWriter *writer, const char *name, const Transfe
     json_put_integer(writer, "attempts", record->attempts);
     json_put_timestamp(writer, "next_attempt_at", record->next_attempt_at_us);
     json_put_string(writer, "last_error", record->last_error);
+    json_put_string(writer, "waits_for", waits_for(record));
     json_end_object(writer);
 }

@@ -1,5 +1,5 @@
 /*
- * Transfers: create, get by id, find by key. See handler.h.
+ * Transfers: create, get by id, find by key. See handler.h; the list is transfers_list.c.
  *
  * A create waits for the batcher; the others are look-ups.
  */
@@ -112,7 +112,7 @@ static void on_found(void *context, const LookupResult *result)
     }
     TransferRecord record;
     JsonWriter *writer = answer_writer();
-    transfer_record_read(&record, result->rows, 0, get->api->directory);
+    transfer_record_read_whole(&record, result->rows, 0, get->api->directory);
     transfer_document_write(writer, NULL, &record);
     answer_json(get->request, 200, writer, &(HttpReply){0});
 }
@@ -127,7 +127,7 @@ static Get *get_new(Api *api, HttpRequest *request)
 
 void transfers_get(Api *api, HttpRequest *request)
 {
-    Lookup lookup = {.statement = STATEMENT_TRANSFERS_BY_ID, .done = on_found};
+    Lookup lookup = {.statement = STATEMENT_TRANSFER_GET, .done = on_found};
     if (!path_transfer(request, lookup.id))
         return;
     lookup.context = get_new(api, request);
@@ -141,7 +141,7 @@ void transfers_get(Api *api, HttpRequest *request)
 static void write_if_asked_for(JsonWriter *writer, const Get *get, const PgRows *rows)
 {
     TransferRecord record;
-    transfer_record_read(&record, rows, 0, get->api->directory);
+    transfer_record_read_whole(&record, rows, 0, get->api->directory);
     if (strcmp(record.debit_account, get->debit_account) == 0 &&
         strcmp(record.idempotency_key, get->key) == 0)
         transfer_document_write(writer, NULL, &record);
@@ -171,16 +171,16 @@ static bool read_key_query(const HttpRequest *request, const char **ret_account,
 {
     const char *account = query_value(request, "debit_account");
     const char *key = query_value(request, "idempotency_key");
-    if (account == NULL || key == NULL)
+    if (account == NULL || key == NULL || http_uri(request)->parameter_count != 2)
         return fault_set(fault, ERROR_PARAMETER_INVALID, NULL,
-                         "debit_account and idempotency_key are both needed");
+                         "debit_account and idempotency_key are needed together, and alone");
     if (!route_account_id_is_valid(account))
         return fault_set(fault, ERROR_ACCOUNT_ID_INVALID, NULL, "debit_account is no account id");
     *ret_account = account;
     return fields_key(key, ret_key, fault);
 }
 
-void transfers_list(Api *api, HttpRequest *request)
+void transfers_find(Api *api, HttpRequest *request)
 {
     Fault fault;
     const char *account = NULL;
@@ -193,7 +193,7 @@ void transfers_list(Api *api, HttpRequest *request)
     else
     {
         ASSERT(account != NULL);
-        Lookup lookup = {.statement = STATEMENT_TRANSFERS_BY_ID, .done = on_listed};
+        Lookup lookup = {.statement = STATEMENT_TRANSFER_GET, .done = on_listed};
         Get *get = get_new(api, request);
         get->debit_account = arena_copy(http_arena(request), account, strlen(account));
         get->key = arena_copy(http_arena(request), key, strlen(key));

@@ -74,6 +74,7 @@ enum
     COLUMN_LAST_ERROR,
     COLUMN_CREATED_AT,
     COLUMN_DECIDED_AT,
+    COLUMN_WAITS_FOR, /* of transfer_get and transfers_list */
 };
 
 static int64_t time_or_zero(const PgRows *rows, size_t row, size_t column)
@@ -116,6 +117,13 @@ void transfer_record_read(TransferRecord *ret_record, const PgRows *rows, size_t
     record->credit_shard = owner_name(directory, record->credit_account);
 }
 
+void transfer_record_read_whole(TransferRecord *ret_record, const PgRows *rows, size_t row,
+                                const Directory *directory)
+{
+    transfer_record_read(ret_record, rows, row, directory);
+    ret_record->waits_for = pg_text(rows, row, COLUMN_WAITS_FOR);
+}
+
 void transfer_record_start(TransferRecord *ret_record, const uint8_t id[16],
                            const TransferRequest *request)
 {
@@ -139,7 +147,7 @@ TransferRecord *transfer_record_copy(const TransferRecord *record)
     const char *texts[] = {record->debit_account,   record->credit_account, record->currency,
                            record->idempotency_key, record->reference,      record->metadata,
                            record->debit_shard,     record->credit_shard,   record->attention,
-                           record->last_error};
+                           record->last_error,      record->waits_for};
     const char *copies[ARRAY_LENGTH(texts)];
     size_t size = sizeof *record;
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
@@ -164,5 +172,6 @@ TransferRecord *transfer_record_copy(const TransferRecord *record)
     copy->credit_shard = copies[7];
     copy->attention = copies[8];
     copy->last_error = copies[9];
+    copy->waits_for = copies[10];
     return copy;
 }

@@ -61,6 +61,7 @@ typedef struct TransferRecord
     int32_t attempts;
     int64_t next_attempt_at_us; /* 0 if none */
     const char *last_error;     /* NULL if none */
+    const char *waits_for;      /* the shard, NULL if it waits for none or nobody has said so */
 } TransferRecord;
 
 typedef enum OutcomeKind
@@ -100,6 +101,9 @@ unsigned transfer_differences(const TransferRequest *request, const TransferReco
  * credit_shard and debit_shard are found in the directory. */
 void transfer_record_read(TransferRecord *ret_record, const PgRows *rows, size_t row,
                           const Directory *directory);
+/* The same of a row of transfer_get or transfers_list, which say what it waits for. */
+void transfer_record_read_whole(TransferRecord *ret_record, const PgRows *rows, size_t row,
+                                const Directory *directory);
 
 /* What a record says as soon as the request is accepted: its words, pending. Times, mode and shards
  * are the caller's to add. Strings are the request's. */

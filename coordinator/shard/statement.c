@@ -58,6 +58,12 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                             " $4::text[], $5::text[], $6::uuid[], $7::int)"},
     [STATEMENT_TRANSFERS_BY_ID] = {"transfers_by_id", STATEMENT_IS_READ,
                                    "select * from giro.transfers_by_id($1::uuid[])"},
+    [STATEMENT_TRANSFER_GET] = {"transfer_get", STATEMENT_IS_READ,
+                                "select * from giro.transfer_get($1::uuid)"},
+    [STATEMENT_TRANSFERS_LIST] = {"transfers_list", STATEMENT_IS_READ,
+                                  "select * from giro.transfers_list($1::timestamptz, $2::uuid,"
+                                  " $3::bigint, $4::int, $5::int, $6::text, $7::text, $8::text,"
+                                  " $9::text, $10::text, $11::boolean, $12::boolean)"},
     [STATEMENT_RECEIPTS_BY_ID] = {"receipts_by_id", STATEMENT_IS_READ,
                                   "select * from giro.receipts_by_id($1::uuid[])"},
     [STATEMENT_RECEIVE] = {"receive", STATEMENT_IS_CALL,

@@ -170,7 +170,7 @@ class Examples:
         }
 
     def queries(self):
-        return {"findTransfer": [("debit_account", self.debit), ("idempotency_key", "k")]}
+        return {"listTransfers": [("state", "posted")]}
 
     def statuses(self):
         """Where the example is not answered by 200."""
@@ -217,8 +217,10 @@ def known_outcomes(world, examples):
         examples.batch_item(), {**examples.batch_item(), "amount": 0}, {}, 1,
         {**examples.batch_item(), "debit_account": examples.poor, "amount": 10**9},
         {**examples.batch_item(), "mode": "saga"}]})
+    examples.check("listTransfers", 200,
+                   path=f"/v1/transfers?debit_account={examples.debit}&idempotency_key={key}")
     for limit in ("", "?limit=1"):
-        for name, path in (("listAccounts", "/v1/accounts"),
+        for name, path in (("listAccounts", "/v1/accounts"), ("listTransfers", "/v1/transfers"),
                            ("listEntries", f"/v1/accounts/{examples.debit}/entries")):
             page = examples.check(name, 200, path=path + limit).value()
             if page["next_cursor"] is not None:
@@ -363,6 +365,7 @@ def without_shards(world, examples, directory):
         world.check(operation, "without shards", request, expected)
     examples.check("ready", 503, path="/readyz?verbose")
     examples.check("listPrepared", 200, path="/v1/prepared?partial")
+    examples.check("listTransfers", 200, path="/v1/transfers?partial")
 
 
 def prepared(world, examples):

@@ -19,7 +19,7 @@ enum
 static const PgRows *row(const char *mode, const char *state, const char *refusal)
 {
     bool pending = strcmp(state, "pending") == 0;
-    FakeRows *rows = fake_rows_new(18);
+    FakeRows *rows = fake_rows_new(19);
     fake_uuid_text(rows, UUID);
     fake_text(rows, "s2");
     fake_text(rows, state);
@@ -41,6 +41,7 @@ static const PgRows *row(const char *mode, const char *state, const char *refusa
         fake_null(rows);
     else
         fake_timestamp_us(rows, NOON_US);
+    fake_text(rows, pending ? "s3" : NULL); /* waits_for */
     return fake_lend(rows);
 }
 
@@ -86,7 +87,7 @@ static void a_pending_saga_is_given_up_and_its_end_awaited(void **state)
     assert_string_equal(text_field(world, "id"), UUID);
     assert_string_equal(text_field(world, "state"), "reversed");
     assert_string_equal(world->calls->last_account, "bob");
-    assert_int_equal(world->calls->last_statement, STATEMENT_TRANSFERS_BY_ID);
+    assert_int_equal(world->calls->last_statement, STATEMENT_TRANSFER_GET);
     assert_int_equal(fake_batcher_given_up(), 1);
 }
 

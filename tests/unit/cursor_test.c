@@ -71,12 +71,43 @@ static void accounts_read_back_and_others_are_refused(void **state)
     }
 }
 
+static void transfers_read_back_and_others_are_refused(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "t",
+        "t0006a0b1c2d3e4f500112233445566778899aabbccddeef",
+        "t0006a0b1c2d3e4f500112233445566778899aabbccddeeff0",
+        "T0006a0b1c2d3e4f500112233445566778899aabbccddeeff",
+        "a0006a0b1c2d3e4f500112233445566778899aabbccddeeff",
+        "t0006a0b1c2d3e4f500112233445566778899aabbccddeefG",
+        "t7fffffffffffffff00112233445566778899aabbccddeeff",
+        "tffffffffffffffff00112233445566778899aabbccddeeff",
+    };
+    TransferKey key = {.created_at_us = 1798761600123456, .id = {0, 17, 34, 255, 254, 128, 1}};
+    TransferKey read;
+    char cursor[CURSOR_MAX + 1];
+    Fault fault;
+    (void)state;
+    cursor_write_transfer(&key, cursor);
+    assert_true(cursor_read_transfer(cursor, &read, &fault));
+    assert_int_equal(read.created_at_us, key.created_at_us);
+    assert_memory_equal(read.id, key.id, sizeof key.id);
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++)
+    {
+        if (cursor_read_transfer(bad[i], &read, &fault))
+            fail_msg("<%s>", bad[i]);
+        assert_int_equal(fault.code, ERROR_CURSOR_INVALID);
+    }
+}
+
 int main(void)
 {
     route_library_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seqs_read_back_for_their_account_and_others_are_refused),
         cmocka_unit_test(accounts_read_back_and_others_are_refused),
+        cmocka_unit_test(transfers_read_back_and_others_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

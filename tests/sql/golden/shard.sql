@@ -259,6 +259,8 @@ CREATE INDEX transfers_due ON giro.transfers USING btree (remote, ((attention IS
 
 CREATE INDEX transfers_in_transit ON giro.transfers USING btree (debit_account) WHERE (state = 'pending'::text);
 
+CREATE INDEX transfers_listed ON giro.transfers USING btree (created_at, id);
+
 CREATE INDEX transfers_need_attention ON giro.transfers USING btree (created_at) WHERE (attention IS NOT NULL);
 
 CREATE INDEX transfers_of_2pc_batch ON giro.transfers USING btree (batch) WHERE ((mode = '2pc'::text) AND (state = 'posted'::text));

@@ -18,7 +18,7 @@ select test.same(
         'reconcile_prepared', 'reconcile_transfers', 'reconcile_verdicts', 'record', 'recovery',
         'register_coordinator', 'session', 'settle', 'settled_leg', 'shard_state',
         'steps_home', 'steps_remote', 'stuck_leg', 'take_over', 'tombstone',
-        'transfers_by_id', 'verdict', 'verdicts_by_id', 'wait_for'])$$,
+        'transfer_get', 'transfers_by_id', 'transfers_list', 'verdict', 'verdicts_by_id', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
     $$select p.proname from pg_proc p
@@ -68,8 +68,8 @@ select is_empty(
 select is_empty(
     $$select p.proname from pg_proc p
       where p.pronamespace = 'giro'::regnamespace and p.provolatile <> 'v'
-        and p.proname not in ('books', 'fence_class', 'patience', 'patience_is_over',
-                            'presence_class')$$,
+        and p.proname not in ('books', 'fence_class', 'is_listed', 'patience',
+                            'patience_is_over', 'presence_class', 'waits_for')$$,
     'all that lock or decide are volatile');
 call test.execute('a', 'create temporary table accounts (id text)');
 call test.account('alice', 5);
