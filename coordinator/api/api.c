@@ -60,6 +60,7 @@ static const ApiRoute routes[] = {
     {"GET", "/livez", "live", health_live, {0}, NULL},
     {"GET", "/readyz", "ready", health_ready, {"verbose"}, NULL},
     {"GET", "/metrics", "metrics", metrics_get, {0}, NULL},
+    {"GET", "/metrics/partitions", "partitionMetrics", metrics_get_partitions, {0}, NULL},
     {"GET", "/version", "version", health_version, {0}, NULL},
     {"GET", "/openapi.json", "description", health_openapi, {0}, NULL},
     {"GET", "/problems", "listProblems", health_problems, {0}, NULL},
@@ -329,6 +330,7 @@ Api *api_new(const ApiOptions *options, Error *error)
     }
     Api *api = base_calloc(1, sizeof *api);
     api->options = *options;
+    api->started_at_us = base_wall_clock_us();
     api->directory = options->directory;
     api->batcher = options->batcher;
     HttpOptions http = {

@@ -1,6 +1,6 @@
 /*
- * GET /metrics: what is counted, and how things stand now, as text for Prometheus. See handler.h
- * and base/metrics.h.
+ * GET /metrics, /metrics/partitions: what is counted, and how things stand now, as text for
+ * Prometheus. See handler.h and base/metrics.h.
  *
  * Counters and histograms are kept by those who count. Gauges are set here, at the moment of the
  * scrape, from what this process knows: no shard is asked. What is on the shards comes from the
@@ -32,9 +32,11 @@ typedef enum GaugeName
     GAUGE_IN_FLIGHT,
     GAUGE_QUEUED,
     GAUGE_BATCHES,
+    GAUGE_IN_DOUBT,
     GAUGE_REACHABLE,
     GAUGE_VERSION,
     GAUGE_USABLE,
+    GAUGE_FENCED,
     GAUGE_SESSIONS,
     GAUGE_BUSY,
     GAUGE_WAITING,
@@ -49,6 +51,9 @@ typedef enum GaugeName
     GAUGE_PREPARED_AGE,
     GAUGE_SLOTS_USED,
     GAUGE_SLOTS,
+    GAUGE_STANDBYS,
+    GAUGE_LAG,
+    GAUGE_LAG_AGE,
     GAUGE_COUNT,
 } GaugeName;
 
@@ -71,6 +76,9 @@ static const MetricFamily gauges[GAUGE_COUNT] = {
     [GAUGE_BATCHES] = {"giro_batches_in_flight",
         "Batches that have not ended.",
         METRIC_GAUGE, {0}, {0}},
+    [GAUGE_IN_DOUBT] = {"giro_batches_in_doubt",
+        "Batches whose outcome is being asked for: an answer at the decision was lost.",
+        METRIC_GAUGE, {0}, {0}},
     [GAUGE_REACHABLE] = {"giro_directory_reachable",
         "1 if the directory answers, 0 if not.",
         METRIC_GAUGE, {0}, {0}},
@@ -79,6 +87,9 @@ static const MetricFamily gauges[GAUGE_COUNT] = {
         METRIC_GAUGE, {0}, {0}},
     [GAUGE_USABLE] = {"giro_shard_usable",
         "1 if the shard can be used, 0 if not.",
+        METRIC_GAUGE, {"shard"}, {0}},
+    [GAUGE_FENCED] = {"giro_shard_fenced",
+        "1 if the shard is fenced off because it has lost history, 0 if not.",
         METRIC_GAUGE, {"shard"}, {0}},
     [GAUGE_SESSIONS] = {"giro_sessions_open",
         "Sessions with the shard.",
@@ -124,6 +135,15 @@ static const MetricFamily gauges[GAUGE_COUNT] = {
         METRIC_GAUGE, {"shard"}, {0}},
     [GAUGE_SLOTS] = {"giro_prepared_slots",
         "max_prepared_transactions of the server of the shard.",
+        METRIC_GAUGE, {"shard"}, {0}},
+    [GAUGE_STANDBYS] = {"giro_replication_standbys",
+        "Standbys that receive WAL from the server of the shard.",
+        METRIC_GAUGE, {"shard"}, {0}},
+    [GAUGE_LAG] = {"giro_replication_lag_bytes",
+        "WAL that the standby furthest behind has yet to replay; shown where it is known.",
+        METRIC_GAUGE, {"shard"}, {0}},
+    [GAUGE_LAG_AGE] = {"giro_replication_lag_seconds",
+        "How long that standby takes to replay a commit; shown where it is known.",
         METRIC_GAUGE, {"shard"}, {0}},
 };
 /* clang-format on */
@@ -177,6 +197,7 @@ static void set_process(const Api *api)
     set(api, GAUGE_IN_FLIGHT, (double)batcher.transfers);
     set(api, GAUGE_QUEUED, (double)batcher.queued);
     set(api, GAUGE_BATCHES, (double)batcher.batches);
+    set(api, GAUGE_IN_DOUBT, (double)batcher.in_doubt);
     set(api, GAUGE_REACHABLE, directory_is_reachable(api->directory));
     set(api, GAUGE_VERSION, (double)directory_version(api->directory));
 }
@@ -221,12 +242,28 @@ static void set_prepared(const Api *api, const Shard *shard, const PreparedSampl
     }
 }
 
+/* The family is there in any case. */
+static void set_if_known(const Api *api, GaugeName name, const Shard *shard, int64_t value)
+{
+    Gauge *gauge = metrics_gauge(api->options.metrics, &gauges[name], shard_name(shard), NULL);
+    if (value >= 0)
+        gauge_set(gauge, name == GAUGE_LAG_AGE ? seconds(value) : (double)value);
+}
+
+static void set_replication(const Api *api, const Shard *shard, const ReplicationSample *sample)
+{
+    set_of(api, GAUGE_STANDBYS, shard, sample->standbys);
+    set_if_known(api, GAUGE_LAG, shard, sample->lag_bytes);
+    set_if_known(api, GAUGE_LAG_AGE, shard, sample->lag_ms);
+}
+
 static void set_shard(const Api *api, const Shard *shard)
 {
     ShardCounts counts = shard_counts(shard);
     Samples samples = sampler_samples(api->sampler, shard);
     batcher_show_shard(api->batcher, shard);
     set_of(api, GAUGE_USABLE, shard, shard_is_usable(shard));
+    set_of(api, GAUGE_FENCED, shard, shard_is_fenced(shard));
     set_of(api, GAUGE_SESSIONS, shard, counts.sessions_open);
     set_of(api, GAUGE_BUSY, shard, counts.sessions_busy);
     set_of(api, GAUGE_WAITING, shard, counts.waiting);
@@ -236,14 +273,29 @@ static void set_shard(const Api *api, const Shard *shard)
         set_state(api, shard, samples.state);
     if (samples.prepared != NULL)
         set_prepared(api, shard, samples.prepared);
+    if (samples.replication != NULL)
+        set_replication(api, shard, samples.replication);
+}
+
+static const char content_type[] = "text/plain; version=0.0.4; charset=utf-8";
+
+void metrics_get_partitions(Api *api, HttpRequest *request)
+{
+    HttpReply reply = {.status = 200, .content_type = content_type};
+    FILE *out = open_memstream(&reply.given_body, &reply.body_length);
+    ASSERT(out != NULL);
+    batcher_write_partitions(api->batcher, out);
+    ASSERT(fclose(out) == 0);
+    http_reply(request, &reply);
 }
 
 void metrics_get(Api *api, HttpRequest *request)
 {
-    HttpReply reply = {.status = 200, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    HttpReply reply = {.status = 200, .content_type = content_type};
     metrics_unset_gauges(api->options.metrics);
     set_process(api);
     set_recovery(api);
+    process_metrics_set(api->options.metrics, api->started_at_us);
     for (size_t i = 0; i < directory_shard_count(api->directory); i++)
         set_shard(api, directory_shard(api->directory, i));
     FILE *out = open_memstream(&reply.given_body, &reply.body_length);

@@ -40,6 +40,7 @@ struct Api
     size_t transfer_batches; /* under way */
     HttpServer *server;
     LoopTimer *drain_timer;
+    int64_t started_at_us; /* by the clock on the wall */
     bool draining;
     void (*drained)(void *context);
     void *drained_context;
@@ -48,6 +49,9 @@ struct Api
 /* exposition.c */
 void answer_meters_make(AnswerMeters *ret_meters, Metrics *metrics, const char *operation);
 void answer_meters_count(AnswerMeters *meters, int status, uint64_t duration_us);
+
+/* process_metrics.c: what Prometheus' clients tell of every process. */
+void process_metrics_set(Metrics *metrics, int64_t started_at_us);
 
 /* ---- helpers -------------------------------------------------------------------------------- */
 
@@ -97,6 +101,7 @@ void reconciliations_get(Api *api, HttpRequest *request);
 
 void prepared_get(Api *api, HttpRequest *request);
 void metrics_get(Api *api, HttpRequest *request);
+void metrics_get_partitions(Api *api, HttpRequest *request);
 
 void failpoints_get(Api *api, HttpRequest *request);
 void failpoints_put(Api *api, HttpRequest *request);

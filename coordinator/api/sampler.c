@@ -22,19 +22,30 @@ enum
     STATE_PREPARED_MAX,
 };
 
+/* Columns of replication_state. */
+enum
+{
+    REPLICATION_STANDBYS,
+    REPLICATION_LAG_BYTES,
+    REPLICATION_LAG_MS,
+};
+
 /* A shard that has been seen; it is kept as long as the sampler. */
 typedef struct Place
 {
     Sampler *sampler;
     const Shard *shard;
     struct Place *next;
-    bool asking;
+    Shard *asked;         /* the same, while it is asked */
     uint64_t asked_at_ms; /* 0: never */
     bool has_state;
     uint64_t state_at_ms;
     bool has_prepared;
     uint64_t prepared_at_ms;
+    bool has_replication;
+    uint64_t replication_at_ms;
     ShardSample state;
+    ReplicationSample replication;
     PreparedSample prepared;
 } Place;
 
@@ -89,12 +100,35 @@ static Backlog read_backlog(const PgRows *rows, size_t count, size_t since)
     return backlog;
 }
 
+static int64_t known_or_none(const PgRows *rows, size_t column)
+{
+    return pg_is_null(rows, 0, column) ? -1 : pg_int8(rows, 0, column);
+}
+
+static void on_replication(void *context, const CallResult *result)
+{
+    Place *place = context;
+    place->asked = NULL;
+    if (result->code != ERROR_NONE)
+        return;
+    place->replication = (ReplicationSample){
+        .standbys = pg_int4(result->rows, 0, REPLICATION_STANDBYS),
+        .lag_bytes = known_or_none(result->rows, REPLICATION_LAG_BYTES),
+        .lag_ms = known_or_none(result->rows, REPLICATION_LAG_MS),
+    };
+    place->replication_at_ms = loop_now_ms(place->sampler->options.loop);
+    place->has_replication = true;
+}
+
+/* Followed by the question about its standbys. */
 static void on_state(void *context, const CallResult *result)
 {
     Place *place = context;
-    place->asking = false;
     if (result->code != ERROR_NONE)
+    {
+        place->asked = NULL;
         return;
+    }
     const PgRows *rows = result->rows;
     place->state = (ShardSample){
         .pending = read_backlog(rows, STATE_PENDING, STATE_PENDING_SINCE),
@@ -105,6 +139,8 @@ static void on_state(void *context, const CallResult *result)
     };
     place->state_at_ms = loop_now_ms(place->sampler->options.loop);
     place->has_state = true;
+    call_shard(place->sampler->options.caller, place->asked,
+               &(Call){STATEMENT_REPLICATION_STATE, NULL, on_replication, place});
 }
 
 static void fill_state(void *context, PgParams *params)
@@ -116,9 +152,9 @@ static void fill_state(void *context, PgParams *params)
 static void ask_state(Sampler *sampler, Shard *shard)
 {
     Place *place = place_of(sampler, shard);
-    if (place->asking || !shard_is_usable(shard) || !is_due(sampler, place->asked_at_ms))
+    if (place->asked != NULL || !shard_is_usable(shard) || !is_due(sampler, place->asked_at_ms))
         return;
-    place->asking = true;
+    place->asked = shard;
     place->asked_at_ms = loop_now_ms(sampler->options.loop);
     call_shard(sampler->options.caller, shard,
                &(Call){STATEMENT_SHARD_STATE, fill_state, on_state, place});
@@ -230,5 +266,8 @@ Samples sampler_samples(const Sampler *sampler, const Shard *shard)
     }
     if (place != NULL && place->has_prepared && is_fresh(sampler, now_ms - place->prepared_at_ms))
         samples.prepared = &place->prepared;
+    if (place != NULL && place->has_replication &&
+        is_fresh(sampler, now_ms - place->replication_at_ms))
+        samples.replication = &place->replication;
     return samples;
 }

@@ -1,6 +1,7 @@
 /*
  * Looks at what lives on the shards, every few seconds, for the metrics: what is unfinished there
- * (the participant function shard_state), and what is prepared. So a scrape asks no shard, however
+ * (the participant function shard_state), how far its standbys are behind (replication_state), and
+ * what is prepared. So a scrape asks no shard, however
  * often it comes, and a shard is asked as often as it is, however many scrape.
  *
  * Each shard is asked by itself. A sample that is older than three periods is none: what one
@@ -40,6 +41,13 @@ typedef struct PreparedSample
     Backlog by_class[PREPARED_CLASS_COUNT];
 } PreparedSample;
 
+typedef struct ReplicationSample
+{
+    int32_t standbys;
+    int64_t lag_bytes; /* of the one furthest behind; -1: not known */
+    int64_t lag_ms;    /* the same */
+} ReplicationSample;
+
 typedef struct SamplerOptions
 {
     Loop *loop;
@@ -58,6 +66,7 @@ typedef struct Samples
 {
     const ShardSample *state;
     const PreparedSample *prepared;
+    const ReplicationSample *replication;
     bool is_known;   /* there has been a state, fresh or not */
     uint64_t age_ms; /* how old it is */
 } Samples;

@@ -114,7 +114,7 @@ static Series *series_of(Metrics *metrics, const MetricFamily *what,
 Counter *metrics_counter(Metrics *metrics, const MetricFamily *family, const char *first,
                          const char *second)
 {
-    ASSERT(family->type == METRIC_COUNTER);
+    ASSERT(family->type == METRIC_COUNTER || family->type == METRIC_COUNTER_SECONDS);
     return &series_of(metrics, family, (const char *[]){first, second})->counter;
 }
 
@@ -195,7 +195,7 @@ static void write_name(FILE *out, const MetricFamily *family, const char *suffix
 
 static void format_number(const MetricFamily *family, uint64_t value, char ret_text[32])
 {
-    if (family->type == METRIC_HISTOGRAM_SECONDS)
+    if (family->type == METRIC_HISTOGRAM_SECONDS || family->type == METRIC_COUNTER_SECONDS)
         snprintf(ret_text, 32, "%.15g", (double)value / 1e6);
     else
         snprintf(ret_text, 32, "%" PRIu64, value);
@@ -226,11 +226,14 @@ static void write_histogram(FILE *out, const MetricFamily *family, const Series 
 
 static void write_series(FILE *out, const MetricFamily *family, const Series *series)
 {
+    char number[32];
     switch (family->type)
     {
     case METRIC_COUNTER:
+    case METRIC_COUNTER_SECONDS:
+        format_number(family, series->counter.value, number);
         write_name(out, family, "", series, NULL);
-        fprintf(out, "%" PRIu64 "\n", series->counter.value);
+        fprintf(out, "%s\n", number);
         break;
     case METRIC_GAUGE:
         if (!series->gauge.is_set)
@@ -249,6 +252,7 @@ void metrics_write(const Metrics *metrics, FILE *out)
 {
     static const char *const types[] = {
         [METRIC_COUNTER] = "counter",
+        [METRIC_COUNTER_SECONDS] = "counter",
         [METRIC_GAUGE] = "gauge",
         [METRIC_HISTOGRAM] = "histogram",
         [METRIC_HISTOGRAM_SECONDS] = "histogram",

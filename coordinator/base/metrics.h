@@ -27,6 +27,7 @@ enum
 typedef enum MetricType
 {
     METRIC_COUNTER,
+    METRIC_COUNTER_SECONDS, /* of microseconds, shown as seconds */
     METRIC_GAUGE,
     METRIC_HISTOGRAM,         /* of whole numbers */
     METRIC_HISTOGRAM_SECONDS, /* of microseconds, shown as seconds */

@@ -452,6 +452,7 @@ static void take_off(Batcher *batcher, const TransferRequest *request, TransferW
         flight_free(transfer);
         return;
     }
+    transfer->asked_at_us = base_now_us();
     transfer->work = first_work(transfer);
     flight_attach(transfer, request, waiter);
     map_put(batcher->flights, transfer->id, transfer);
@@ -512,10 +513,16 @@ BatcherCounts batcher_counts(const Batcher *batcher)
         .transfers = map_count(batcher->flights),
         .queued = map_count(batcher->flights) - in_batches,
         .batches = protocol_batch_count(batcher->protocol),
+        .in_doubt = batch_meters_in_doubt(protocol_meters(batcher->protocol)),
     };
 }
 
 void batcher_show_shard(Batcher *batcher, const Shard *shard)
 {
     batch_meters_show_shard(protocol_meters(batcher->protocol), shard);
+}
+
+void batcher_write_partitions(const Batcher *batcher, FILE *out)
+{
+    partition_meters_write(transfer_meters_partitions(batcher->meters), out);
 }

@@ -17,6 +17,7 @@
 #include "protocol/recovery.h"
 #include "protocol/transfer.h"
 
+#include <stdio.h>
 #include <sys/queue.h>
 
 typedef struct Batcher Batcher;
@@ -67,9 +68,13 @@ typedef struct BatcherCounts
     size_t transfers;
     size_t queued; /* of these: in no batch */
     size_t batches;
+    size_t in_doubt; /* of these: they ask for their verdict */
 } BatcherCounts;
 BatcherCounts batcher_counts(const Batcher *batcher);
 const RecoveryCounts *batcher_recovery_counts(const Batcher *batcher);
+
+/* What is counted of each partition, as text. */
+void batcher_write_partitions(const Batcher *batcher, FILE *out);
 
 /* Makes the metrics of this shard, so that they show before it has been worked on. */
 void batcher_show_shard(Batcher *batcher, const Shard *shard);

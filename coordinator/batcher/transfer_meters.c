@@ -30,6 +30,17 @@ static const MetricFamily doubt_family = {
     .type = METRIC_COUNTER,
 };
 
+static const MetricFamily duration_family = {
+    .name = "giro_transfer_duration_seconds",
+    .help =
+        "From the request for a transfer to its end, by mode; of those that ended here, without "
+        "replayed ones.",
+    .type = METRIC_HISTOGRAM_SECONDS,
+    .labels = {"mode"},
+    .buckets = {1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 2500000,
+                10000000, 60000000, 600000000, 3600000000},
+};
+
 /* Why a transfer may be turned away. */
 static const ErrorCode codes[] = {
     ERROR_DEBIT_ACCOUNT_NOT_FOUND,
@@ -51,14 +62,18 @@ enum
 struct TransferMeters
 {
     Metrics *metrics;
+    PartitionMeters *partitions;
     Counter *transfers[MODE_COUNT][ENDS]; /* NULL for what cannot be */
+    Histogram *durations[MODE_COUNT];
     Counter *accepted;
     Counter *away[ERROR_COUNT];
     Counter *doubt;
 };
 
-static void make_ends(TransferMeters *meters, TransferMode mode)
+static void make_mode(TransferMeters *meters, TransferMode mode)
 {
+    meters->durations[mode] =
+        metrics_histogram(meters->metrics, &duration_family, mode_name(mode), NULL);
     for (int end = 0; end < ENDS; end++)
     {
         const char *name =
@@ -74,9 +89,10 @@ TransferMeters *transfer_meters_new(Metrics *metrics)
 {
     TransferMeters *meters = base_calloc(1, sizeof *meters);
     meters->metrics = metrics;
-    make_ends(meters, MODE_LOCAL);
-    make_ends(meters, MODE_2PC);
-    make_ends(meters, MODE_SAGA);
+    meters->partitions = partition_meters_new();
+    make_mode(meters, MODE_LOCAL);
+    make_mode(meters, MODE_2PC);
+    make_mode(meters, MODE_SAGA);
     meters->accepted = metrics_counter(metrics, &accepted_family, NULL, NULL);
     for (size_t i = 0; i < ARRAY_LENGTH(codes); i++)
         meters->away[codes[i]] =
@@ -87,7 +103,15 @@ TransferMeters *transfer_meters_new(Metrics *metrics)
 
 void transfer_meters_free(TransferMeters *meters)
 {
+    if (meters == NULL)
+        return;
+    partition_meters_free(meters->partitions);
     free(meters);
+}
+
+PartitionMeters *transfer_meters_partitions(TransferMeters *meters)
+{
+    return meters->partitions;
 }
 
 void transfer_meters_accept(TransferMeters *meters)
@@ -95,11 +119,25 @@ void transfer_meters_accept(TransferMeters *meters)
     counter_add(meters->accepted, 1);
 }
 
+/* One that was claimed began with another request, maybe of another coordinator: what is left is
+ * the clock on the wall. */
+static uint64_t duration_us(const Transfer *transfer)
+{
+    if (transfer->asked_at_us != 0)
+        return base_now_us() - transfer->asked_at_us;
+    int64_t since_us = base_wall_clock_us() - transfer->record.created_at_us;
+    return since_us > 0 ? (uint64_t)since_us : 0;
+}
+
 void transfer_meters_record(TransferMeters *meters, const Transfer *transfer)
 {
     const TransferRecord *record = &transfer->record;
     if (transfer->redo)
         return; /* its end was another one's to count */
+    uint64_t took_us = transfer->replayed ? 0 : duration_us(transfer);
+    if (!transfer->replayed)
+        histogram_observe(meters->durations[record->mode], took_us);
+    partition_meters_record(meters->partitions, transfer, took_us);
     int end = transfer->replayed ? END_IS_REPLAY : (int)record->state;
     counter_add(meters->transfers[record->mode][end], 1);
 }

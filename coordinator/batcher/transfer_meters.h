@@ -1,17 +1,19 @@
 /*
  * What transfers add to the metrics: how many came to which end here, and how many were turned
- * away.
+ * away; and to those of their partitions.
  */
 #ifndef GIRO_TRANSFER_METERS_H
 #define GIRO_TRANSFER_METERS_H
 
 #include "base/metrics.h"
+#include "batcher/partition_meters.h"
 #include "protocol/batch.h"
 
 typedef struct TransferMeters TransferMeters;
 
 TransferMeters *transfer_meters_new(Metrics *metrics);
 void transfer_meters_free(TransferMeters *meters); /* accepts NULL */
+PartitionMeters *transfer_meters_partitions(TransferMeters *meters);
 
 /* Its debit is durable: a saga that is not final yet. */
 void transfer_meters_accept(TransferMeters *meters);

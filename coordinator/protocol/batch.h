@@ -89,6 +89,7 @@ typedef struct Transfer
     size_t credit_index;
 
     /* the batcher's */
+    uint64_t asked_at_us; /* for measuring; 0: it was claimed */
     TAILQ_ENTRY(Transfer) link;
     struct TransferList *queue; /* that it stands in; NULL while it is in a batch */
     struct TransferWaiterList waiters;

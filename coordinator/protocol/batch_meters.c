@@ -50,6 +50,7 @@ struct BatchMeters
     Metrics *metrics;
     Counter *batches[BATCH_KIND_COUNT][BATCH_RESULT_COUNT];
     Histogram *sizes[BATCH_KIND_COUNT];
+    size_t in_doubt;
     Map *shards; /* by ShardKey */
 };
 
@@ -130,6 +131,19 @@ void batch_meters_show_shard(BatchMeters *meters, const Shard *shard)
     Show show = {meters->metrics, shard};
     show_stage(&show, NULL, "acquire", NULL);
     stage_visit_places(show_stage, &show);
+}
+
+size_t batch_meters_in_doubt(const BatchMeters *meters)
+{
+    return meters->in_doubt;
+}
+
+void batch_meters_enter(BatchMeters *meters, const Batch *batch, Stage next)
+{
+    if (batch->stage == STAGE_ASK)
+        meters->in_doubt--;
+    if (next == STAGE_ASK)
+        meters->in_doubt++;
 }
 
 void batch_meters_start(BatchMeters *meters, const Batch *batch)

@@ -19,6 +19,11 @@ void batch_meters_free(BatchMeters *meters); /* accepts NULL */
 /* Makes the series of a shard, so that they show before it has been worked on. */
 void batch_meters_show_shard(BatchMeters *meters, const Shard *shard);
 
+/* How many batches ask for their verdict now. */
+size_t batch_meters_in_doubt(const BatchMeters *meters);
+
+/* The batch, still at its old stage, enters this one. */
+void batch_meters_enter(BatchMeters *meters, const Batch *batch, Stage next);
 void batch_meters_start(BatchMeters *meters, const Batch *batch);
 void batch_meters_end(BatchMeters *meters, const Batch *batch);
 /* The side's answer at its batch's stage is here; it was waited for since side->sent_at_us. */

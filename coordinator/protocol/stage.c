@@ -66,6 +66,7 @@ static void set_stage(Batch *batch, Stage next)
         log_debug("batch=%s %s %s -> %s", id, mode_name(batch_kind_row(batch->kind)->mode),
                   from->name != NULL ? from->name : "new", to->name);
     }
+    batch_meters_enter(protocol_meters(batch->protocol), batch, next);
     batch->stage = next;
 }
 

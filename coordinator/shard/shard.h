@@ -71,6 +71,8 @@ History *shard_history(Shard *shard);
 const char *shard_name(const Shard *shard);
 int shard_ordinal(const Shard *shard);
 bool shard_is_usable(const Shard *shard);
+/* Is it unusable because it has lost history, until it is readmitted? */
+bool shard_is_fenced(const Shard *shard);
 /* Why it is not usable, for people; "" while it is. Lent. */
 const char *shard_trouble(const Shard *shard);
 /* Why no session is granted, in words that clients may hear: they learn that it is fenced off, and

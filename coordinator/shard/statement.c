@@ -92,6 +92,8 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                                   "select * from giro.verdicts_by_id($1::uuid[])"},
     [STATEMENT_SHARD_STATE] = {"shard_state", STATEMENT_IS_READ,
                                "select * from giro.shard_state($1::int)"},
+    [STATEMENT_REPLICATION_STATE] = {"replication_state", STATEMENT_IS_LONG_READ,
+                                     "select * from giro.replication_state()"},
     [STATEMENT_ACCOUNT_CREATE] = {"account_create", STATEMENT_IS_CALL,
                                   "select * from giro.account_create($1::int, $2::bigint,"
                                   " $3::text, $4::bytea, $5::text, $6::bigint, $7::boolean,"

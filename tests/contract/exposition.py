@@ -1,5 +1,5 @@
 """Whether a text is what Prometheus expects of a scrape (text format 0.0.4), by its own rules and
-by promtool's where that is installed.
+by promtool's.
 
 Checked: every sample belongs to a family with HELP and TYPE before it, and families stay together;
 no series stands twice; names are well formed, of the project, and end in _total for counters and
@@ -15,7 +15,7 @@ import subprocess
 NAME = r"[a-z][a-z0-9_]*"
 SAMPLE = re.compile(rf"^({NAME})(?:\{{(.*)\}})? (\S+)$")
 LABEL = re.compile(rf'({NAME})="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)')
-TYPES = ("counter", "gauge", "histogram")
+TYPES = ("counter", "gauge", "histogram", "summary")
 
 
 class Family:
@@ -25,7 +25,8 @@ class Family:
         self.samples = {}  # by name and labels
 
     def suffixes(self):
-        return ("_bucket", "_sum", "_count") if self.kind == "histogram" else ("",)
+        return {"histogram": ("_bucket", "_sum", "_count"),
+                "summary": ("", "_sum", "_count")}.get(self.kind, ("",))
 
 
 def labels_of(text):
@@ -75,11 +76,11 @@ def take_sample(family, line):
 
 def judge_names(family):
     faults = []
-    if not family.name.startswith("giro_"):
-        faults.append(f"{family.name} does not begin with giro_")
+    if not family.name.startswith(("giro_", "process_")):
+        faults.append(f"{family.name} begins neither with giro_ nor with process_")
     if family.name.endswith("_total") != (family.kind == "counter"):
         faults.append(f"{family.name} is a {family.kind}")
-    names = {tuple(name for name, _ in labels if name != "le") for _, labels in family.samples}
+    names = {tuple(name for name, _ in labels if name not in ("le", "quantile")) for _, labels in family.samples}
     if len(names) > 1:
         faults.append(f"{family.name} has series with different labels")
     return faults
@@ -107,7 +108,7 @@ def judge_histogram(family):
 
 def judge_by_promtool(text):
     if shutil.which("promtool") is None:
-        return []
+        return ["promtool is not installed: see docker/packages.sh"]
     run = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, timeout=60,
                          capture_output=True, check=False)
     said = (run.stdout + run.stderr).strip()

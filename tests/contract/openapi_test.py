@@ -390,7 +390,7 @@ def documented_metrics():
     path = os.path.join(os.path.dirname(__file__), "../../docs/operating.md")
     with open(path, encoding="utf-8") as file:
         section = file.read().split("\n## Metrics\n")[1].split("\n## ")[0]
-    return set(re.findall(r"\bgiro_[a-z_]+", section))
+    return set(re.findall(r"\b(?:giro|process)_[a-z_]+", section))
 
 
 def try_metrics(world, examples, when):
@@ -402,10 +402,16 @@ def try_metrics(world, examples, when):
         series = f'giro_http_request_duration_seconds_count{{operation="{operation.name}"}} '
         if series not in text:
             faults.append(f"{operation.name} is not counted")
+    by_partition = examples.check("partitionMetrics", 200).body.decode()
+    faults += exposition.judge(by_partition)
+    if 'giro_partition_requests_total{partition="' not in by_partition:
+        faults.append("no partition is counted")
+    text += by_partition
     shown = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
     faults += [f"{name} is shown or documented, and not both"
                for name in shown ^ documented_metrics()]
     world.note(f"metrics {when}", "GET /metrics", faults)
+    return exposition.parse(text)[0]
 
 
 def main():

@@ -103,6 +103,9 @@ static void all_is_there_with_zeros_at_the_start(void **state)
         "giro_http_request_duration_seconds_count{operation=\"createTransfer\"}",
         "giro_recovery_actions_total{kind=\"leg_applied\",result=\"done\"}",
         "giro_reconciliations_total{result=\"broken\"}",
+        "giro_transfer_duration_seconds_count{mode=\"saga\"}",
+        "giro_shard_fenced{shard=\"shard-1\"}",
+        "giro_batches_in_doubt",
         "giro_transfers_in_flight",
         "giro_transfers_queued",
         "giro_batches_in_flight",
@@ -115,6 +118,7 @@ static void all_is_there_with_zeros_at_the_start(void **state)
         "giro_prepared_transactions{shard=\"shard-1\",class=\"orphan\"}",
         "giro_prepared_transactions_oldest_seconds{shard=\"shard-1\",class=\"foreign\"}",
         "giro_prepared_slots_used{shard=\"shard-1\"}",
+        "giro_replication_standbys{shard=\"shard-1\"}",
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(zeros); i++)
@@ -150,6 +154,8 @@ static void counters_move_as_traffic_moves(void **state)
         {"giro_http_requests_total{operation=\"createTransfer\",status=\"2xx\"}", 5, 0},
         {"giro_http_requests_total{operation=\"createTransfer\",status=\"4xx\"}", 2, 0},
         {"giro_http_request_duration_seconds_count{operation=\"createTransfer\"}", 7, 0},
+        {"giro_transfer_duration_seconds_count{mode=\"2pc\"}", 3, 0},
+        {"giro_transfer_duration_seconds_count{mode=\"saga\"}", 1, 0},
     };
     AccountName a;
     AccountName b;

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum
 {
@@ -66,6 +67,7 @@ static void gauges_say_how_things_are_now(void **state)
 {
     World *world = *state;
     world->calls->shards[1]->usable = false;
+    world->calls->shards[1]->fenced = true;
     scrape(world);
     expect_family(world, "giro_build_info",
                   "# HELP giro_build_info 1, for the version.\n"
@@ -77,6 +79,9 @@ static void gauges_say_how_things_are_now(void **state)
                   "giro_shard_usable{shard=\"s1\"} 1\n"
                   "giro_shard_usable{shard=\"s2\"} 0\n"
                   "giro_shard_usable{shard=\"s3\"} 1\n");
+    expect_line(world, "giro_shard_fenced{shard=\"s1\"} 0");
+    expect_line(world, "giro_shard_fenced{shard=\"s2\"} 1");
+    expect_line(world, "giro_batches_in_doubt 1");
     expect_line(world, "giro_transfers_in_flight 2");
     expect_line(world, "giro_transfers_queued 1");
     expect_line(world, "giro_batches_in_flight 1");
@@ -88,6 +93,49 @@ static void gauges_say_how_things_are_now(void **state)
     expect_line(world, "giro_directory_reachable 1");
     expect_line(world, "giro_recovery_actions_total{kind=\"leg_applied\",result=\"done\"} 3");
     expect_line(world, "giro_recovery_actions_total{kind=\"leg_applied\",result=\"failed\"} 0");
+}
+
+/* The value of a series without labels. */
+static double value_of(const World *world, const char *name)
+{
+    char text[128];
+    snprintf(text, sizeof text, "\n%s ", name);
+    const char *at = strstr(world->body, text);
+    if (at == NULL)
+        fail_msg("no %s", name);
+    return strtod(at + strlen(text), NULL);
+}
+
+static void the_process_is_shown_under_the_usual_names(void **state)
+{
+    World *world = *state;
+    scrape(world);
+    double now = (double)base_wall_clock_us() / 1e6;
+    double started = value_of(world, "process_start_time_seconds");
+    double cpu = value_of(world, "process_cpu_seconds_total");
+    assert_true(started > now - 3600 && started <= now);
+    assert_true(value_of(world, "process_resident_memory_bytes") > 1e5);
+    assert_true(value_of(world, "process_virtual_memory_bytes") >=
+                value_of(world, "process_resident_memory_bytes"));
+    double open = value_of(world, "process_open_fds");
+    assert_true(open >= 4 && open <= value_of(world, "process_max_fds"));
+    int one_more = dup(STDERR_FILENO);
+    scrape(world);
+    close(one_more);
+    assert_true(value_of(world, "process_open_fds") == open + 1);
+    assert_true(value_of(world, "process_start_time_seconds") == started);
+    assert_true(cpu > 0 && value_of(world, "process_cpu_seconds_total") >= cpu);
+}
+
+static void partitions_are_apart(void **state)
+{
+    World *world = *state;
+    scrape(world);
+    assert_null(strstr(world->body, "giro_partition"));
+    get(world, "/metrics/partitions");
+    expect(world, 200);
+    assert_true(has_header(world, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+    assert_string_equal(world->body, "# HELP giro_partition_rows_total Rows.\n");
 }
 
 static void requests_are_counted_by_operation_and_class(void **state)
@@ -159,6 +207,23 @@ static const PgRows *a_state(void)
     return fake_lend(rows);
 }
 
+static const PgRows *a_replication(bool known)
+{
+    FakeRows *rows = fake_rows_new(3);
+    fake_int4(rows, 2);
+    if (known)
+    {
+        fake_int8(rows, 16777216);
+        fake_int8(rows, 1500);
+    }
+    else
+    {
+        fake_null(rows);
+        fake_null(rows);
+    }
+    return fake_lend(rows);
+}
+
 static const PgRows *a_list(void)
 {
     static const struct
@@ -193,6 +258,8 @@ static FakeReply reply(size_t place, Statement statement)
         return (FakeReply){ERROR_SHARD_UNAVAILABLE, NULL};
     if (statement == STATEMENT_SHARD_STATE)
         return (FakeReply){ERROR_NONE, a_state()};
+    if (statement == STATEMENT_REPLICATION_STATE)
+        return (FakeReply){ERROR_NONE, a_replication(place == 0)};
     return (FakeReply){ERROR_NONE, statement == STATEMENT_PREPARED_LIST && place == 1
                                        ? a_list()
                                        : fake_lend(fake_rows_new(8))};
@@ -255,6 +322,12 @@ static void what_lives_on_the_shards_is_sampled(void **state)
     expect_line(world, "giro_prepared_transactions{shard=\"s2\",class=\"in-doubt\"} 1");
     expect_line(world, "giro_prepared_transactions{shard=\"s2\",class=\"in-flight\"} 0");
     expect_line(world, "giro_prepared_transactions{shard=\"s1\",class=\"foreign\"} 0");
+    await_line(world, "giro_replication_standbys{shard=\"s1\"} 2", true);
+    expect_line(world, "giro_replication_lag_bytes{shard=\"s1\"} 16777216");
+    expect_line(world, "giro_replication_lag_seconds{shard=\"s1\"} 1.5");
+    await_line(world, "giro_replication_standbys{shard=\"s2\"} 2", true);
+    assert_null(strstr(world->body, "giro_replication_lag_bytes{shard=\"s2\"}"));
+    assert_null(strstr(world->body, "giro_replication_lag_seconds{shard=\"s2\"}"));
     assert_null(strstr(world->body, "giro_prepared_transactions{shard=\"s3\""));
     assert_null(strstr(world->body, "giro_shard_sample_age_seconds{shard=\"s3\"}"));
 }
@@ -310,6 +383,8 @@ int main(void)
     route_library_init();
     const struct CMUnitTest tests[] = {
         API_TEST(gauges_say_how_things_are_now),
+        API_TEST(the_process_is_shown_under_the_usual_names),
+        API_TEST(partitions_are_apart),
         API_TEST(requests_are_counted_by_operation_and_class),
         API_TEST(operations_are_named_as_in_the_description),
         API_TEST(nothing_is_shown_of_what_was_not_sampled),

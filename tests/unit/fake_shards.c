@@ -168,6 +168,11 @@ bool shard_is_usable(const Shard *shard)
     return shard->usable;
 }
 
+bool shard_is_fenced(const Shard *shard)
+{
+    return shard->fenced;
+}
+
 const char *shard_trouble(const Shard *shard)
 {
     return shard->usable ? "" : "connection refused";

@@ -42,6 +42,7 @@ static void all_begins_with_zeros(void **state)
     check_series(world, "giro_outcomes_unknown_total", "0");
     check_series(world, "giro_batches_total{kind=\"refund\",result=\"empty\"}", "0");
     check_series(world, "giro_batch_transfers_count{kind=\"credit\"}", "0");
+    check_series(world, "giro_transfer_duration_seconds_count{mode=\"saga\"}", "0");
     check_series(world, "giro_stage_duration_seconds_count{stage=\"apply\",shard=\"s1\"}", "");
     batcher_show_shard(world->batcher, world->a);
     check_series(world, "giro_stage_duration_seconds_count{stage=\"apply\",shard=\"s1\"}", "0");
@@ -66,6 +67,8 @@ static void a_two_phase_transfer_counts_at_every_stage(void **state)
     check_series(world, "giro_stage_duration_seconds_count{stage=\"decide\",shard=\"s1\"}", "1");
     check_series(world, "giro_stage_duration_seconds_count{stage=\"apply\",shard=\"s2\"}", "1");
     check_series(world, "giro_stage_duration_seconds_count{stage=\"prepare\",shard=\"s1\"}", "");
+    check_series(world, "giro_transfer_duration_seconds_count{mode=\"2pc\"}", "1");
+    check_series(world, "giro_transfer_duration_seconds_count{mode=\"local\"}", "0");
     BatcherCounts counts = batcher_counts(world->batcher);
     assert_int_equal(counts.transfers, 0);
     assert_int_equal(counts.queued, 0);
@@ -131,6 +134,28 @@ static void what_fails_is_counted_by_its_code(void **state)
     check_series(world, "giro_batches_total{kind=\"two-phase\",result=\"empty\"}", "1");
 }
 
+/* The lost answer of the decision is asked for while shard 1 grants no answer. */
+static void a_batch_that_asks_for_its_verdict_is_in_doubt(void **state)
+{
+    World *world = *state;
+    Client client;
+    TransferRequest wanted = request("a1", "b1", 5, "k");
+    fake_script(world->a, STATEMENT_COMMIT, FAKE_LOST, NULL);
+    fake_script(world->a, STATEMENT_VERDICT, FAKE_LOST, NULL);
+    submit(world, &client, &wanted);
+    size_t most = 0;
+    for (int i = 0; i < 100 && !client.told; i++)
+    {
+        bool never = false;
+        size_t now = batcher_counts(world->batcher).in_doubt;
+        most = now > most ? now : most;
+        (void)loop_run_until(world->loop, &never, 1);
+    }
+    await(world, &client);
+    assert_int_equal(most, 1);
+    assert_int_equal(batcher_counts(world->batcher).in_doubt, 0);
+}
+
 static void who_is_told_early_is_counted_too(void **state)
 {
     World *world = *state;
@@ -149,6 +174,7 @@ int main(void)
         with_world(what_is_in_no_batch_is_queued),
         with_world(a_reversed_saga_is_accepted_and_reversed),
         with_world(what_fails_is_counted_by_its_code),
+        with_world(a_batch_that_asks_for_its_verdict_is_in_doubt),
         with_world(who_is_told_early_is_counted_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,19 @@ static void expect_text(const Metrics *metrics, const char *wanted)
     free(text);
 }
 
+static void microseconds_are_counted_and_shown_as_seconds(void **state)
+{
+    static const MetricFamily busy = {
+        .name = "t_busy_seconds_total", .help = "Work.", .type = METRIC_COUNTER_SECONDS};
+    (void)state;
+    Metrics *metrics = metrics_new();
+    counter_add(metrics_counter(metrics, &busy, NULL, NULL), 1250000);
+    expect_text(metrics, "# HELP t_busy_seconds_total Work.\n"
+                         "# TYPE t_busy_seconds_total counter\n"
+                         "t_busy_seconds_total 1.25\n");
+    metrics_free(metrics);
+}
+
 static void nothing_has_no_text(void **state)
 {
     (void)state;
@@ -160,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_has_no_text),
+        cmocka_unit_test(microseconds_are_counted_and_shown_as_seconds),
         cmocka_unit_test(counters_begin_at_zero_and_keep_their_order),
         cmocka_unit_test(a_gauge_is_shown_while_it_is_set),
         cmocka_unit_test(bounds_are_inclusive_and_buckets_add_up),

@@ -55,6 +55,7 @@ values ('lock', test.lock_call(array['alice'])),
        ('fold_clearing', 'select giro.fold_clearing(1, 1)'),
        ('verdicts_by_id', $$select giro.verdicts_by_id(test.ids(1))$$),
        ('shard_state', 'select giro.shard_state(1)'),
+       ('replication_state', 'select giro.replication_state()'),
        ('setup_shard', $$select giro.setup_shard('demo', 'shard-1', 1)$$),
        ('setup_partitions', $$select giro.setup_partitions('{}', '{}', '{}', '{}', '{}', '{}')$$),
        ('require_read_committed', 'select giro.require_read_committed()');

@@ -16,7 +16,8 @@ select test.same(
         'reconcile_accounts', 'reconcile_batches', 'reconcile_claim', 'reconcile_credits',
         'reconcile_end', 'reconcile_forget', 'reconcile_ids', 'reconcile_note',
         'reconcile_prepared', 'reconcile_transfers', 'reconcile_verdicts', 'record', 'recovery',
-        'register_coordinator', 'session', 'settle', 'settled_leg', 'shard_state',
+        'register_coordinator', 'replication_state', 'session', 'settle', 'settled_leg',
+        'shard_state',
         'steps_home', 'steps_remote', 'stuck_leg', 'take_over', 'tombstone',
         'transfer_get', 'transfers_by_id', 'transfers_list', 'verdict', 'verdicts_by_id', 'wait_for'])$$,
     'the coordinator executes these functions and no others');
