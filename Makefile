@@ -27,7 +27,7 @@ DEPENDENCIES := $(OBJECTS:.o=.d) $(OUT)/coordinator/main.d
 .DELETE_ON_ERROR:
 .PHONY: all help clean
 
-all: $(OUT)/girod ## build girod (the default)
+all: $(OUT)/girod $(OUT)/giroctl ## build girod and giroctl (the default)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,16 @@ clean: ## remove what was built; clusters and their data stay
 $(OUT)/girod: $(OUT)/coordinator/main.o $(OUT)/libgiro.a
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+
+# giroctl takes base and json from the archive, and nothing of the coordinator.
+GIROCTL_PACKAGES := libcurl smartcols jansson
+GIROCTL_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard operator/*.c)))
+$(GIROCTL_OBJECTS): CFLAGS += $(shell pkg-config --cflags $(GIROCTL_PACKAGES))
+DEPENDENCIES += $(GIROCTL_OBJECTS:.o=.d)
+
+$(OUT)/giroctl: $(GIROCTL_OBJECTS) $(OUT)/libgiro.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(shell pkg-config --libs $(GIROCTL_PACKAGES))
 
 $(OUT)/libgiro.a: $(OBJECTS)
 	@rm -f $@ && ar rcs $@ $^
