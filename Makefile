@@ -70,6 +70,23 @@ $(OUT)/generated/embedded.o: $(OUT)/generated/embedded.c
 	@echo "  CC    generated/embedded.c"
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# ---- installing --------------------------------------------------------------------------------------
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.PHONY: install uninstall
+install: all ## programs, man pages and completion, under DESTDIR and PREFIX (/usr/local)
+	install -D -m 755 $(OUT)/girod '$(DESTDIR)$(PREFIX)/bin/girod'
+	install -D -m 755 $(OUT)/giroctl '$(DESTDIR)$(PREFIX)/bin/giroctl'
+	install -D -m 644 docs/man/girod.1 '$(DESTDIR)$(PREFIX)/share/man/man1/girod.1'
+	install -D -m 644 docs/man/giroctl.1 '$(DESTDIR)$(PREFIX)/share/man/man1/giroctl.1'
+	install -D -m 644 operator/giroctl.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/giroctl'
+
+uninstall: ## take away what install put there
+	rm -f $(addprefix '$(DESTDIR)$(PREFIX)'/,bin/girod bin/giroctl share/man/man1/girod.1 \
+	  share/man/man1/giroctl.1 share/bash-completion/completions/giroctl)
+
 # ---- unit tests: one binary per module; fakes replace members of the archive ------------------------
 
 $(OUT)/tests/%_test: tests/unit/%_test.c $(wildcard tests/unit/*.h tests/unit/fake_*.c) $(OUT)/libgiro.a
@@ -123,7 +140,7 @@ $(OUT)/tests/integration/%_test: tests/integration/%_test.c $(HARNESS) $(OUT)/li
 	  $(OUT)/libgiro.a $(LDLIBS) -lcmocka -lcurl -lpthread
 
 .PHONY: test-integration
-test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
+test-integration: $(OUT)/girod $(OUT)/giroctl $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
 	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh integration $(OUT)/logs/integration \
 	  $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 

@@ -30,8 +30,7 @@ ExitCode answer_exit(const Answer *answer)
         return EXIT_CODE_INTERRUPTED;
     if (answer_is_good(answer))
         return EXIT_CODE_DONE;
-    if (answer->in_doubt || answer->document == NULL ||
-        field_is(answer->document, "code", "route-not-found"))
+    if (answer->in_doubt || answer->document == NULL)
         return EXIT_CODE_UNAVAILABLE;
     switch (answer->status)
     {
@@ -68,8 +67,6 @@ static void report_problem(const Answer *answer)
     const Json *problem = answer->document;
     const char *detail = field_string(problem, "detail");
     const char *code = field_string(problem, "code");
-    if (strcmp(code, "route-not-found") == 0)
-        detail = "this server does not have that; is it older than giroctl?";
     say("%s (%s, request %s)", detail[0] != '\0' ? detail : field_string(problem, "title"), code,
         field_string(problem, "request_id"));
     report_fields(problem);

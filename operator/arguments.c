@@ -177,9 +177,11 @@ static bool take_operands(Reader *reader)
                          reader->plain[first + command_operands_max(command)]);
     for (size_t i = 0; i < count; i++)
     {
-        if (reader->plain[first + i][0] == '\0' && !command->needs_no_server)
+        const char *word = reader->plain[first + i];
+        ASSERT(word != NULL);
+        if (word[0] == '\0' && command_needs_server(command))
             return error_set(reader->error, ERROR_CONFIG, "%s: an empty word", name);
-        arguments->operands[i] = reader->plain[first + i];
+        arguments->operands[i] = word;
     }
     arguments->operand_count = count;
     return true;

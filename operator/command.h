@@ -29,7 +29,6 @@ typedef struct CommandRow
     OptionId options[COMMAND_OPTIONS_MAX];      /* beside those of every command */
     const char *summary;                        /* NULL: not for people, not in the help */
     ExitCode (*run)(Context *context);
-    bool needs_no_server;
 } CommandRow;
 
 size_t command_count(void);
@@ -48,5 +47,7 @@ bool command_takes(const CommandRow *command, OptionId option);
 /* How many operands it needs, and takes at most. */
 size_t command_operands_min(const CommandRow *command);
 size_t command_operands_max(const CommandRow *command);
+/* help and complete do not. */
+bool command_needs_server(const CommandRow *command);
 
 #endif

@@ -98,7 +98,7 @@ static ExitCode run(const Arguments *arguments)
     Interrupt *interrupt = interrupt_new();
     context.interrupt = interrupt;
     bool ready = true;
-    if (!arguments->command->needs_no_server)
+    if (command_needs_server(arguments->command))
     {
         context.service = open_service(arguments, interrupt);
         ready = context.service != NULL;

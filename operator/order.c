@@ -88,3 +88,11 @@ bool order_prefer(const Context *context, char ret_prefer[ORDER_PREFER_MAX])
     snprintf(ret_prefer, ORDER_PREFER_MAX, "wait=%" PRId64, seconds);
     return true;
 }
+
+bool order_age(const char *text, int64_t *ret_ms)
+{
+    if (arguments_duration(text, ret_ms))
+        return true;
+    say("--older-than takes a time like 30s, 5m or 2h, not \"%.40s\"", text);
+    return false;
+}

@@ -21,4 +21,7 @@ bool order_put_floor(const char *text, JsonWriter *writer) ATTR_MUST_USE;
 /* The value of the Prefer header for --wait; "" if it was not given. */
 bool order_prefer(const Context *context, char ret_prefer[ORDER_PREFER_MAX]) ATTR_MUST_USE;
 
+/* The value of --older-than. */
+bool order_age(const char *text, int64_t *ret_ms) ATTR_MUST_USE;
+
 #endif

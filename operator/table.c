@@ -22,10 +22,11 @@ static const struct
     const char *word;
     const char *color;
 } colors[] = {
-    {"ok", "green"},       {"posted", "green"},    {"usable", "green"},    {"ready", "green"},
-    {"balanced", "green"}, {"explained", "green"}, {"warn", "yellow"},     {"pending", "yellow"},
-    {"unknown", "yellow"}, {"paused", "yellow"},   {"in-doubt", "yellow"}, {"orphan", "yellow"},
-    {"fail", "red"},       {"broken", "red"},      {"missing", "red"},     {"down", "red"},
+    {"ok", "green"},       {"done", "green"},     {"posted", "green"},    {"usable", "green"},
+    {"ready", "green"},    {"balanced", "green"}, {"explained", "green"}, {"warn", "yellow"},
+    {"pending", "yellow"}, {"unknown", "yellow"}, {"paused", "yellow"},   {"in-doubt", "yellow"},
+    {"orphan", "yellow"},  {"frozen", "yellow"},  {"denied", "yellow"},   {"fail", "red"},
+    {"broken", "red"},     {"missing", "red"},    {"down", "red"},
 };
 
 static bool wants_colors(void)

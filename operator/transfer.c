@@ -7,7 +7,11 @@
 #include "context.h"
 #include "field.h"
 #include "list.h"
+#include "order.h"
 #include "say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 static const Column transfer_rows[] = {
     {"ID", "id", COLUMN_TEXT},
@@ -26,6 +30,7 @@ static const Column transfer_rows[] = {
     {"", "refusal.code", COLUMN_WIDE},
     {"", "needs_attention", COLUMN_WIDE},
     {"", "attention.reason", COLUMN_WIDE},
+    {"", "waits_for", COLUMN_WIDE},
     {"", "attempts", COLUMN_WIDE},
     {"", "next_attempt_at", COLUMN_WIDE},
     {"", "last_error", COLUMN_WIDE},
@@ -102,6 +107,13 @@ ExitCode run_transfer_steps(Context *context)
 
 ExitCode run_transfer_list(Context *context)
 {
+    const char *age = context_value(context, OPTION_OLDER_THAN);
+    char age_ms[24];
+    int64_t ms;
+    if (age != NULL && !order_age(age, &ms))
+        return EXIT_CODE_USAGE;
+    if (age != NULL)
+        snprintf(age_ms, sizeof age_ms, "%" PRId64 "ms", ms);
     List list = {
         .path = "/v1/transfers",
         .parameters =
@@ -111,7 +123,7 @@ ExitCode run_transfer_list(Context *context)
                 {"shard", context_value(context, OPTION_SHARD)},
                 {"account", context_value(context, OPTION_ACCOUNT)},
                 {"needs_attention", context_has(context, OPTION_NEEDS_ATTENTION) ? "true" : NULL},
-                {"older_than", context_value(context, OPTION_OLDER_THAN)},
+                {"older_than", age != NULL ? age_ms : NULL},
                 {"reference", context_value(context, OPTION_REFERENCE)},
                 {"partial", context_has(context, OPTION_PARTIAL) ? "true" : NULL},
             },
