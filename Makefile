@@ -27,7 +27,7 @@ DEPENDENCIES := $(OBJECTS:.o=.d) $(OUT)/coordinator/main.d
 .DELETE_ON_ERROR:
 .PHONY: all help clean
 
-all: $(OUT)/girod ## build girod (the default)
+all: $(OUT)/girod $(OUT)/giroctl ## build girod and giroctl (the default)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,16 @@ clean: ## remove what was built; clusters and their data stay
 $(OUT)/girod: $(OUT)/coordinator/main.o $(OUT)/libgiro.a
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+
+# giroctl takes base and json from the archive, and nothing of the coordinator.
+GIROCTL_PACKAGES := libcurl smartcols jansson
+GIROCTL_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard operator/*.c)))
+$(GIROCTL_OBJECTS): CFLAGS += $(shell pkg-config --cflags $(GIROCTL_PACKAGES))
+DEPENDENCIES += $(GIROCTL_OBJECTS:.o=.d)
+
+$(OUT)/giroctl: $(GIROCTL_OBJECTS) $(OUT)/libgiro.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(shell pkg-config --libs $(GIROCTL_PACKAGES))
 
 $(OUT)/libgiro.a: $(OBJECTS)
 	@rm -f $@ && ar rcs $@ $^
@@ -59,6 +69,23 @@ $(OUT)/generated/embedded.c: coordinator/cluster/embed.sh $(SQL_FILES) $(wildcar
 $(OUT)/generated/embedded.o: $(OUT)/generated/embedded.c
 	@echo "  CC    generated/embedded.c"
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# ---- installing --------------------------------------------------------------------------------------
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.PHONY: install uninstall
+install: all ## programs, man pages and completion, under DESTDIR and PREFIX (/usr/local)
+	install -D -m 755 $(OUT)/girod '$(DESTDIR)$(PREFIX)/bin/girod'
+	install -D -m 755 $(OUT)/giroctl '$(DESTDIR)$(PREFIX)/bin/giroctl'
+	install -D -m 644 docs/man/girod.1 '$(DESTDIR)$(PREFIX)/share/man/man1/girod.1'
+	install -D -m 644 docs/man/giroctl.1 '$(DESTDIR)$(PREFIX)/share/man/man1/giroctl.1'
+	install -D -m 644 operator/giroctl.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/giroctl'
+
+uninstall: ## take away what install put there
+	rm -f $(addprefix '$(DESTDIR)$(PREFIX)'/,bin/girod bin/giroctl share/man/man1/girod.1 \
+	  share/man/man1/giroctl.1 share/bash-completion/completions/giroctl)
 
 # ---- unit tests: one binary per module; fakes replace members of the archive ------------------------
 
@@ -113,7 +140,7 @@ $(OUT)/tests/integration/%_test: tests/integration/%_test.c $(HARNESS) $(OUT)/li
 	  $(OUT)/libgiro.a $(LDLIBS) -lcmocka -lcurl -lpthread
 
 .PHONY: test-integration
-test-integration: $(OUT)/girod $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
+test-integration: $(OUT)/girod $(OUT)/giroctl $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%) ## integration tests
 	@GIRO_BIN=$(CURDIR)/$(OUT)/girod tests/run.sh integration $(OUT)/logs/integration \
 	  $(INTEGRATION_TESTS:%=$(OUT)/tests/integration/%)
 

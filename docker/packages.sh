@@ -16,7 +16,7 @@ set -euo pipefail
 packages=(
     gcc libc6-dev make pkg-config
     libpq-dev libuv1-dev libmicrohttpd-dev libjansson-dev libsodium-dev
-    uthash-dev libcmocka-dev libcurl4-openssl-dev
+    uthash-dev libcmocka-dev libcurl4-openssl-dev libsmartcols-dev
     postgresql-15 postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl
     python3 python3-jsonschema python3-yaml
     spin

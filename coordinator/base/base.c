@@ -1,6 +1,7 @@
 /* See base.h. */
 #include "base/base.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 
 void base_assertion_failed(const char *condition, const char *file, int line)
 {
-    fprintf(stderr, "girod: assertion failed: %s (%s:%d)\n", condition, file, line);
+    fprintf(stderr, "%s: assertion failed: %s (%s:%d)\n", program_invocation_short_name, condition,
+            file, line);
     abort();
 }
 
@@ -41,7 +43,7 @@ static void *checked(void *memory)
 {
     if (memory == NULL)
     {
-        fputs("girod: out of memory\n", stderr);
+        fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
         abort();
     }
     return memory;

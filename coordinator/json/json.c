@@ -291,3 +291,11 @@ char *json_dump(const Json *value)
     ASSERT(text != NULL);
     return text;
 }
+
+char *json_format(const Json *value, bool indented)
+{
+    char *text =
+        json_dumps(jansson(value), JSON_ENCODE_ANY | (indented ? JSON_INDENT(2) : JSON_COMPACT));
+    ASSERT(text != NULL);
+    return text;
+}

@@ -65,5 +65,7 @@ const char *json_field_unknown(const Json *object, const char *const *names, siz
 /* The value as compact JSON with sorted keys; heap, free() it. For metadata on its way to jsonb.
  * Not for values that hold a JSON_KIND_NUMBER. */
 char *json_dump(const Json *value) ATTR_MUST_USE;
+/* The same for people: fields in the order of the document, on lines of their own if `indented`. */
+char *json_format(const Json *value, bool indented) ATTR_MUST_USE;
 
 #endif

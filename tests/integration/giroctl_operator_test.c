@@ -1,0 +1,271 @@
+/*
+ * giroctl, as an operator uses it: what is changed, and asked before; the books; what is prepared.
+ */
+#include "fixture.h"
+#include "sql.h"
+#include "tool.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum
+{
+    HOME = 1,
+    REMOTE = 2,
+};
+
+static const char reason[] = "the customer asked for it";
+static const char nobody[] = "00000000-0000-8000-8000-000000000000";
+
+static const char *url;
+static Cluster *cluster;
+static Client *client;
+
+typedef char Id[UUID_TEXT_MAX + 1];
+
+static int start(void **state)
+{
+    (void)state;
+    fixture_start(&(ClusterOptions){.shards = 2}, &cluster, &client);
+    url = cluster_url(cluster, 1);
+    return 0;
+}
+
+/* Pays by giroctl; the answer's id. */
+static void pay(const char *debit, const char *credit, const char *mode, Id ret_id)
+{
+    ToolEnd end = tool_expect(url, 0, "transfer", "create", debit, credit, "5", "EUR", "--mode",
+                              mode, "--wait", "1", "-o", "json", NULL);
+    Json *transfer = tool_json(&end);
+    snprintf(ret_id, sizeof(Id), "%s", tool_text(transfer, "id"));
+    json_free(transfer);
+    tool_end_done(&end);
+}
+
+static void pair(int64_t balance, AccountName ret_debit, AccountName ret_credit)
+{
+    bank_open(client, HOME, balance, ret_debit);
+    bank_open(client, REMOTE, 0, ret_credit);
+}
+
+/* ---- what an operator changes ---------------------------------------------------------------- */
+
+static void a_change_needs_a_reason_and_a_yes(void **state)
+{
+    AccountName a;
+    (void)state;
+    bank_open(client, HOME, 10, a);
+    ToolEnd end = tool_expect(url, 2, "account", "freeze", a, "--yes", NULL);
+    tool_has(end.err, "--reason is needed");
+    tool_end_done(&end);
+    end = tool_expect(url, 2, "account", "freeze", a, "--reason", reason, NULL);
+    tool_has(end.err, "repeat it with --yes");
+    tool_end_done(&end);
+    end = tool_expect(url, 2, "account", "freeze", a, "--yes", "--reason", "short", NULL);
+    tool_has(end.err, "body-invalid");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "account", "freeze", a, "--dry-run", "--reason", reason, "-o", "json",
+                      NULL);
+    Json *plan = tool_json(&end);
+    assert_true(json_as_bool(json_field(plan, "dry_run")));
+    assert_string_equal(tool_text(json_field(plan, "now"), "status"), "open");
+    json_free(plan);
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "account", "get", a, NULL);
+    tool_has(end.out, "open");
+    tool_end_done(&end);
+    end = tool_expect(url, 3, "account", "freeze", "nobody-at-all", "--yes", "--reason", reason,
+                      NULL);
+    tool_end_done(&end);
+}
+
+static void accounts_are_frozen_unfrozen_given_floors_and_closed(void **state)
+{
+    AccountName a;
+    AccountName b;
+    (void)state;
+    bank_open(client, HOME, 10, a);
+    bank_open(client, HOME, 0, b);
+    ToolEnd end = tool_expect(url, 0, "account", "freeze", a, "--yes", "--reason", reason, NULL);
+    tool_has(end.out, "frozen");
+    tool_has(end.err, "freeze account ");
+    tool_has(end.err, "effect: it pays nothing");
+    tool_end_done(&end);
+    end = tool_expect(url, 6, "transfer", "create", a, b, "5", "EUR", NULL);
+    tool_has(end.err, "account-frozen");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "account", "unfreeze", a, "--yes", "--reason", reason, NULL);
+    tool_has(end.out, "open");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "account", "floor", a, "-50", "--yes", "--reason", reason, NULL);
+    tool_has(end.out, "-50");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "account", "floor", a, "none", "--yes", "--reason", reason, "-o",
+                      "json", NULL);
+    Json *account = tool_json(&end);
+    assert_int_equal(json_kind(json_field(account, "floor")), JSON_KIND_NULL);
+    json_free(account);
+    tool_end_done(&end);
+    end = tool_expect(url, 2, "account", "floor", a, "low", "--yes", "--reason", reason, NULL);
+    tool_end_done(&end);
+    end = tool_expect(url, 5, "account", "close", a, "--yes", "--reason", reason, NULL);
+    tool_has(end.err, "state-conflict");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "account", "close", b, "--yes", "--reason", reason, NULL);
+    tool_has(end.out, "closed");
+    tool_end_done(&end);
+}
+
+static void a_terminal_is_asked(void **state)
+{
+    AccountName a;
+    (void)state;
+    bank_open(client, HOME, 10, a);
+    Tool *tool = tool_at_terminal(url, "account", "freeze", a, "--reason", reason, NULL);
+    tool_await(tool, "freeze account ");
+    tool_await(tool, "effect: ");
+    tool_await(tool, "[y/N]");
+    tool_type(tool, "n\n");
+    tool_finish(tool, 1, "nothing was sent");
+    tool = tool_at_terminal(url, "account", "freeze", a, "--reason", reason, NULL);
+    tool_await(tool, "[y/N]");
+    tool_type(tool, "\x03");
+    tool_finish(tool, 130, "nothing was sent");
+    ToolEnd end = tool_expect(url, 0, "account", "get", a, NULL);
+    tool_has(end.out, "open");
+    tool_end_done(&end);
+    tool = tool_at_terminal(url, "account", "freeze", a, "--reason", reason, NULL);
+    tool_await(tool, "[y/N]");
+    tool_type(tool, "y\n");
+    tool_finish(tool, 0, "frozen");
+}
+
+static void a_saga_is_cancelled(void **state)
+{
+    AccountName a;
+    AccountName b;
+    Id id;
+    (void)state;
+    pair(100, a, b);
+    cluster_signal_postgres(cluster, REMOTE, SIGKILL);
+    pay(a, b, "saga", id);
+    ToolEnd end = tool_expect(url, 0, "transfer", "cancel", id, "--wait", "0", "--yes", "--reason",
+                              reason, NULL);
+    tool_has(end.err, "cancel transfer ");
+    tool_has(end.err, "once shard-2 answers");
+    tool_has(end.out, "pending");
+    tool_end_done(&end);
+    cluster_start_postgres(cluster);
+    end = tool_expect(url, 6, "transfer", "watch", id, NULL);
+    tool_has(end.out, "reversed cancelled");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "transfer", "cancel", id, "--yes", "--reason", reason, NULL);
+    tool_has(end.out, "reversed");
+    tool_end_done(&end);
+    pay(a, b, "2pc", id);
+    end = tool_expect(url, 5, "transfer", "cancel", id, "--yes", "--reason", reason, NULL);
+    tool_end_done(&end);
+}
+
+static void a_cancel_that_came_too_late_is_a_conflict(void **state)
+{
+    AccountName a;
+    AccountName b;
+    Id id;
+    Response response;
+    (void)state;
+    pair(100, a, b);
+    fixture_arm("saga.close.home.before", "pause", 1500);
+    bank_pay_with(client, &(Payment){a, b, 5, bank_key(), "\"mode\":\"saga\""},
+                  "Prefer: respond-async", &response);
+    response_expect(&response, 202, NULL);
+    snprintf(id, sizeof id, "%s", response_string(&response, "id"));
+    response_done(&response);
+    bank_await_balance(client, b, 5);
+    ToolEnd end = tool_expect(url, 5, "transfer", "cancel", id, "--yes", "--reason", reason, NULL);
+    tool_has(end.err, "the credit had come first");
+    tool_end_done(&end);
+}
+
+/* ---- the books ------------------------------------------------------------------------------- */
+
+static void the_books_are_proved_and_shown(void **state)
+{
+    (void)state;
+    ToolEnd end = tool_expect(url, 0, "reconcile", "run", "--full", "-o", "json", NULL);
+    Json *report = tool_json(&end);
+    Id id;
+    assert_string_equal(tool_text(report, "state"), "finished");
+    snprintf(id, sizeof id, "%s", tool_text(report, "id"));
+    json_free(report);
+    tool_lacks(end.err, "\r");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "reconcile", "show", id, NULL);
+    tool_has(end.out, "verdict ");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "reconcile", "list", "-o", "csv", NULL);
+    tool_has(end.out, id);
+    tool_end_done(&end);
+    end = tool_expect(url, 3, "reconcile", "show", nobody, NULL);
+    tool_end_done(&end);
+}
+
+/* Somebody alters a balance behind Giro's back, and puts it right again. */
+static void broken_books_are_found_and_named(void **state)
+{
+    AccountName a;
+    char sql[256];
+    (void)state;
+    bank_open(client, HOME, 100, a);
+    snprintf(sql, sizeof sql, "update giro.accounts set balance = balance + 7 where id = '%s'", a);
+    sql_run(cluster_dsn(cluster, HOME), sql);
+    ToolEnd end = tool_expect(url, 9, "reconcile", "run", NULL);
+    snprintf(sql, sizeof sql, "update giro.accounts set balance = balance - 7 where id = '%s'", a);
+    sql_run(cluster_dsn(cluster, HOME), sql);
+    tool_has(end.out, "broken");
+    tool_has(end.out, a);
+    tool_end_done(&end);
+}
+
+static void long_work_has_a_bar_on_a_terminal(void **state)
+{
+    (void)state;
+    Tool *tool = tool_at_terminal(url, "reconcile", "run", "--full", NULL);
+    tool_finish(tool, 0, "\r[#..");
+}
+
+/* ---- prepared transactions ------------------------------------------------------------------- */
+
+static void prepared_transactions_are_listed_with_their_classes(void **state)
+{
+    (void)state;
+    sql_run(cluster_dsn(cluster, HOME),
+            "begin; create table public.somebody_elses(); prepare transaction 'by hand'");
+    ToolEnd end = tool_expect(url, 0, "prepared", "list", "-o", "csv", NULL);
+    sql_run(cluster_dsn(cluster, HOME), "rollback prepared 'by hand'");
+    char *class = tool_csv_value(end.out, 1, "class");
+    char *gid = tool_csv_value(end.out, 1, "gid");
+    assert_string_equal(class, "foreign");
+    assert_string_equal(gid, "by hand");
+    free(class);
+    free(gid);
+    tool_end_done(&end);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_books(a_change_needs_a_reason_and_a_yes),
+        with_books(accounts_are_frozen_unfrozen_given_floors_and_closed),
+        with_books(a_terminal_is_asked),
+        with_books(a_saga_is_cancelled),
+        with_books(a_cancel_that_came_too_late_is_a_conflict),
+        with_books(the_books_are_proved_and_shown),
+        with_books(broken_books_are_found_and_named),
+        with_books(long_work_has_a_bar_on_a_terminal),
+        with_books(prepared_transactions_are_listed_with_their_classes),
+    };
+    return cmocka_run_group_tests_name("giroctl_operator", tests, start, fixture_stop);
+}
