@@ -1,10 +1,13 @@
 /*
  * See measure.h. Final means: no shard holds a pending or prepared transfer from before; and where
  * a coordinator was killed, the clients have a final answer to each order that was in flight there.
- * What was told to have no effect while a shard was away is nothing that could be unfinished.
+ * What was told to have no effect while a shard was away is nothing that could be unfinished. And
+ * an account that is held by a leg whose home is away has to wait for it, as two-phase commit has
+ * it: payments of those are no payments between the others.
  */
 #include "measure.h"
 
+#include "bank.h"
 #include "processes.h"
 #include "sql.h"
 
@@ -23,6 +26,9 @@ enum
     LOOK_MS = 20,
     USUAL_RETRY_MS = 100,
     AWAY_RETRY_MS = 1000, /* what cannot be paid now must not be most of the load */
+    HELD_MAX = 256,
+    HELD_LOOKS = 3,
+    HELD_PAUSE_MS = 100,
 };
 
 /* ---- what is open ---------------------------------------------------------------------------- */
@@ -253,9 +259,72 @@ bool measure_coordinators(const Measuring *measuring, int kills, Measures *ret_m
 
 /* ---- a shard --------------------------------------------------------------------------------- */
 
+/* Accounts whose rows cannot be locked, look after look. */
+typedef struct Held
+{
+    AccountName ids[HELD_MAX];
+    size_t count;
+} Held;
+
+static bool is_held(const Held *held, const char *id)
+{
+    bool found = false;
+    for (size_t i = 0; i < held->count && !found; i++)
+    {
+        found = strcmp(held->ids[i], id) == 0;
+    }
+    return found;
+}
+
+static void look_for_held(const Measuring *measuring, int away, Held *ret_held)
+{
+    ret_held->count = 0;
+    for (int shard = 1; shard <= cluster_shard_count(measuring->cluster); shard++)
+    {
+        SqlRows *rows =
+            shard == away
+                ? NULL
+                : sql_rows(cluster_dsn(measuring->cluster, shard),
+                           "with free as materialized"
+                           " (select id from giro.accounts order by id for update skip locked)"
+                           " select id from giro.accounts a"
+                           " where not exists (select from free where free.id = a.id)");
+        for (size_t i = 0; rows != NULL && i < sql_row_count(rows); i++)
+        {
+            ASSERT(ret_held->count < HELD_MAX);
+            snprintf(ret_held->ids[ret_held->count++], sizeof(AccountName), "%s",
+                     sql_field(rows, i, 0));
+        }
+        sql_rows_free(rows);
+    }
+}
+
+static void find_held(const Measuring *measuring, int away, Held *ret_held)
+{
+    Held held;
+    look_for_held(measuring, away, &held);
+    for (int look = 1; look < HELD_LOOKS; look++)
+    {
+        Held again;
+        size_t still = 0;
+        processes_pause_ms(HELD_PAUSE_MS);
+        look_for_held(measuring, away, &again);
+        for (size_t i = 0; i < held.count; i++)
+        {
+            if (is_held(&again, held.ids[i]))
+            {
+                memmove(held.ids[still++], held.ids[i], sizeof(AccountName));
+            }
+        }
+        held.count = still;
+    }
+    *ret_held = held;
+}
+
 /* How long first answers to single payments between other shards took. */
 typedef struct Window
 {
+    Held held;
     int64_t from_us;
     int64_t to_us;
     int shard;
@@ -273,7 +342,8 @@ static void note_latency(void *context, size_t number, const Order *order)
         first->sent_us < window->from_us || first->answered_us > window->to_us ||
         order->debit_shard == 0 || order->credit_shard == 0 ||
         order->debit_shard == order->credit_shard || order->debit_shard == window->shard ||
-        order->credit_shard == window->shard)
+        order->credit_shard == window->shard || is_held(&window->held, order->debit) ||
+        is_held(&window->held, order->credit))
     {
         return;
     }
@@ -292,13 +362,20 @@ static int compare_doubles(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Looks on for a while. */
-static double p99_of(const Measuring *measuring, int shard, int seconds, size_t *ret_samples)
+/* Looks on for a while, while the shard is there or away. */
+static double p99_of(const Measuring *measuring, int shard, bool is_away, int seconds,
+                     size_t *ret_samples)
 {
     Window window = {.shard = shard, .from_us = history_now_us(measuring->history)};
     size_t first = mixture_count(measuring->mixture);
     processes_pause_ms(seconds * 1000);
     window.to_us = history_now_us(measuring->history);
+    if (is_away)
+    {
+        find_held(measuring, shard, &window.held);
+        printf("%9.3f s  %zu accounts are held by legs whose home is away\n",
+               (double)window.to_us / 1e6, window.held.count);
+    }
     mixture_each(measuring->mixture, first, note_latency, &window);
     qsort(window.ms, window.count, sizeof(window.ms[0]), compare_doubles);
     double p99 = window.count == 0 ? 0 : window.ms[window.count * 99 / 100];
@@ -326,9 +403,9 @@ bool measure_shard(const Measuring *measuring, int shard, int away_seconds, Meas
     load_set_pace(measuring->load, measuring->per_second);
     processes_pause_ms(WARM_MS);
     m->p99_before_ms =
-        p99_of(measuring, shard, away_seconds < 10 ? away_seconds : 10, &m->samples_before);
+        p99_of(measuring, shard, false, away_seconds < 10 ? away_seconds : 10, &m->samples_before);
     cluster_signal_postgres(measuring->cluster, shard, SIGKILL);
-    m->p99_during_ms = p99_of(measuring, shard, away_seconds, &m->samples_during);
+    m->p99_during_ms = p99_of(measuring, shard, true, away_seconds, &m->samples_during);
     cluster_begin_postgres(measuring->cluster, shard);
     await_return(measuring, shard);
     int64_t start_us = history_now_us(measuring->history);
