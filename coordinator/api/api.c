@@ -40,7 +40,12 @@ static const ApiRoute routes[] = {
          "older_than", "limit", "cursor", "partial", "debit_account", "idempotency_key"}, NULL},
     {"GET", "/v1/transfers/{}", "getTransfer", transfers_get, {0}, NULL},
     {"GET", "/v1/transfers/{}/steps", "getTransferSteps", transfers_steps, {0}, NULL},
-    {"POST", "/v1/transfers/{}/actions/cancel", "cancelTransfer", transfers_cancel, {0}, NULL},
+    {"POST", "/v1/transfers/{}/actions/cancel", "cancelTransfer", transfers_cancel,
+        {"dry_run"}, NULL},
+    {"POST", "/v1/transfers/{}/actions/retry", "retryTransfer", transfers_retry,
+        {"dry_run"}, NULL},
+    {"POST", "/v1/transfers/{}/actions/resolve", "resolveTransfer", transfers_resolve,
+        {"dry_run"}, NULL},
 
     {"POST", "/v1/accounts", "createAccount", accounts_create, {0}, NULL},
     {"GET", "/v1/accounts", "listAccounts", accounts_list, {"prefix", "limit", "cursor"}, NULL},

@@ -256,6 +256,26 @@ bool fields_action(const Json *body, const char **ret_reason, Fault *fault)
     return true;
 }
 
+bool fields_resolution(const Json *body, const char **ret_reason, TransferState *ret_outcome,
+                       Fault *fault)
+{
+    static const char *const names[] = {"reason", "outcome"};
+    const char *reason;
+    const char *outcome;
+    TransferState state;
+    if (!check_names(body, names, ARRAY_LENGTH(names), fault) ||
+        !required_string(body, "reason", &reason, fault) || !check_reason(reason, fault) ||
+        !required_string(body, "outcome", &outcome, fault))
+        return false;
+    if (!transfer_state_parse(outcome, &state) ||
+        (state != TRANSFER_POSTED && state != TRANSFER_REVERSED))
+        return fault_set(fault, ERROR_BODY_INVALID, "outcome",
+                         "an outcome is \"posted\" or \"reversed\"");
+    *ret_reason = reason;
+    *ret_outcome = state;
+    return true;
+}
+
 static bool read_mode(const Json *body, TransferMode *ret_mode, Fault *fault)
 {
     const char *name;

@@ -58,6 +58,9 @@ bool fields_account(const Json *body, Arena *arena, AccountBody *ret_body,
 bool fields_patch(const Json *body, PatchBody *ret_body, Fault *fault) ATTR_MUST_USE;
 /* The body of an action: why it is asked for. Lent by the document. */
 bool fields_action(const Json *body, const char **ret_reason, Fault *fault) ATTR_MUST_USE;
+/* The body of a resolve: the same, and whether it is to be posted or reversed. */
+bool fields_resolution(const Json *body, const char **ret_reason, TransferState *ret_outcome,
+                       Fault *fault) ATTR_MUST_USE;
 /* The body of one transfer; its key stands in a header and is left NULL. */
 bool fields_transfer(const Json *body, Arena *arena, TransferRequest *ret_request,
                      Fault *fault) ATTR_MUST_USE;

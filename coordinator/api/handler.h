@@ -94,6 +94,8 @@ void transfers_list(Api *api, HttpRequest *request);
 void transfers_find(Api *api, HttpRequest *request);
 void transfers_steps(Api *api, HttpRequest *request);
 void transfers_cancel(Api *api, HttpRequest *request);
+void transfers_retry(Api *api, HttpRequest *request);
+void transfers_resolve(Api *api, HttpRequest *request);
 
 void reconciliations_create(Api *api, HttpRequest *request);
 void reconciliations_list(Api *api, HttpRequest *request);

@@ -485,6 +485,11 @@ void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode 
     claimer_hurry(batcher->claimer);
 }
 
+void batcher_hurry(Batcher *batcher)
+{
+    claimer_hurry(batcher->claimer);
+}
+
 void batcher_drain(Batcher *batcher, void (*drained)(void *context), void *context)
 {
     batcher->draining = true;

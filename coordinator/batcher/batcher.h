@@ -60,6 +60,9 @@ void batcher_submit(Batcher *batcher, const TransferRequest *request, TransferWa
  * it is decided by the receipt. Also makes the next claim start at once. */
 void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode reason);
 
+/* Something is due: makes the next claim start at once. */
+void batcher_hurry(Batcher *batcher);
+
 /* Refuses new requests (ERROR_DRAINING) and calls drained once nothing is in flight. */
 void batcher_drain(Batcher *batcher, void (*drained)(void *context), void *context);
 

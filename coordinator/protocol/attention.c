@@ -23,8 +23,10 @@ static const AttentionRow rows[] = {
     {"leg-lost",
      "The debit stands. Its credit was taken away behind the coordinators' back and is "
      "done again by itself, once. Find out who finishes prepared transactions by hand."},
-    {"credit-refused", "The debit stands, the credit does not and never will under this transfer. "
-                       "Pay the amount by a new transfer, with a reference to this one."},
+    {"credit-refused",
+     "The debit stands, the credit does not and never will under this transfer. "
+     "Pay the amount by a new transfer, with a reference to this one, and resolve this one as "
+     "posted, which takes the note away."},
 };
 
 const char *attention_advice(const char *reason)

@@ -82,6 +82,12 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_GIVE_UP] = {"give_up", STATEMENT_IS_CALL,
                            "select * from giro.give_up($1::int, $2::bigint, $3::text,"
                            " $4::bytea, $5::uuid, $6::text)"},
+    [STATEMENT_RETRY] = {"retry", STATEMENT_IS_RARE,
+                         "select * from giro.retry($1::int, $2::bigint, $3::text, $4::bytea,"
+                         " $5::uuid)"},
+    [STATEMENT_ACKNOWLEDGE] = {"acknowledge", STATEMENT_IS_RARE,
+                               "select * from giro.acknowledge($1::int, $2::bigint, $3::text,"
+                               " $4::bytea, $5::uuid)"},
     [STATEMENT_STEPS_HOME] = {"steps_home", STATEMENT_IS_READ,
                               "select * from giro.steps_home($1::uuid)"},
     [STATEMENT_STEPS_REMOTE] = {"steps_remote", STATEMENT_IS_READ,

@@ -146,6 +146,8 @@ class Examples:
             "createTransfer": lambda: self.transfer(reference="r", metadata={"a": "b"}),
             "createTransfers": lambda: {"transfers": [self.batch_item()]},
             "cancelTransfer": lambda: {"reason": "a contract test"},
+            "retryTransfer": lambda: {"reason": "a contract test"},
+            "resolveTransfer": lambda: {"reason": "a contract test", "outcome": "reversed"},
             "createAccount": lambda: {"id": self.world.fresh("r:a"), "currency": "USD"},
             "changeAccount": lambda: {"reason": "a contract test", "floor": -5},
             "armFailpoint": lambda: {"action": "error", "count": 1, "ms": 0},
@@ -163,7 +165,8 @@ class Examples:
     def paths(self):
         return {
             "getTransfer": self.posted, "getTransferSteps": self.posted,
-            "cancelTransfer": self.posted, "getAccount": self.debit, "changeAccount": self.poor,
+            "cancelTransfer": self.posted, "retryTransfer": self.posted,
+            "resolveTransfer": self.posted, "getAccount": self.debit, "changeAccount": self.poor,
             "listEntries": self.debit, "getFailpoint": FAILPOINT, "armFailpoint": FAILPOINT,
             "clearFailpoint": FAILPOINT, "explainProblem": "account-busy",
             "getReconciliation": self.newest_reconciliation(),
@@ -175,6 +178,7 @@ class Examples:
     def statuses(self):
         """Where the example is not answered by 200."""
         return {"createTransfer": 201, "createAccount": 201, "cancelTransfer": 409,
+                "retryTransfer": 409, "resolveTransfer": 409,
                 "clearFailpoint": 204, "createReconciliation": 202}
 
     def request(self, operation):
@@ -237,6 +241,7 @@ def pending_and_reversed(world, examples):
     examples.pay(202, key, "wait=0", mode="saga")
     for name, tail in (("getTransfer", ""), ("getTransferSteps", "/steps")):
         examples.check(name, 200, path=f"/v1/transfers/{saga}{tail}")
+    actions(examples, saga)
     examples.check("cancelTransfer", 202, {"reason": "a contract test"}, {"Prefer": "wait=0"},
                    f"/v1/transfers/{saga}/actions/cancel")
     examples.check("cancelTransfer", 200, {"reason": "a contract test"}, {"Prefer": "wait=20"},
@@ -249,6 +254,22 @@ def pending_and_reversed(world, examples):
     for transfer in (saga, examples.refused, examples.local, examples.posted):
         for name, tail in (("getTransfer", ""), ("getTransferSteps", "/steps")):
             examples.check(name, 200, path=f"/v1/transfers/{transfer}{tail}")
+
+
+def actions(examples, saga):
+    """What actions would do to a pending saga, and that nothing of it is done."""
+    reason = {"reason": "a contract test"}
+    wished = {"reason": "a contract test", "outcome": "posted"}
+    for transfer in (saga, examples.posted, examples.local, examples.refused):
+        path = f"/v1/transfers/{transfer}/actions"
+        examples.check("cancelTransfer", 200, reason, path=f"{path}/cancel?dry_run")
+        examples.check("retryTransfer", 200, reason, path=f"{path}/retry?dry_run=true")
+        examples.check("resolveTransfer", 200, wished, path=f"{path}/resolve?dry_run=1")
+    path = f"/v1/transfers/{saga}/actions"
+    examples.check("retryTransfer", 202, reason, {"Prefer": "wait=0"}, f"{path}/retry")
+    examples.check("resolveTransfer", 409, wished, path=f"{path}/resolve")
+    examples.check("resolveTransfer", 200, wished,
+                   path=f"/v1/transfers/{examples.posted}/actions/resolve")
 
 
 def reconciled(examples):

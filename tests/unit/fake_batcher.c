@@ -23,6 +23,7 @@ static struct
     size_t waiting_count;
     FakeSubmission last;
     size_t given_up;
+    size_t hurried;
 } fake;
 
 static void tell_one(const Waiting *waiting)
@@ -73,6 +74,17 @@ void batcher_give_up(Batcher *batcher, const uint8_t transfer_id[16], ErrorCode 
     ASSERT(reason == ERROR_CANCELLED);
     memcpy(fake.last.given_up, transfer_id, sizeof fake.last.given_up);
     fake.given_up++;
+}
+
+size_t fake_batcher_hurried(void)
+{
+    return fake.hurried;
+}
+
+void batcher_hurry(Batcher *batcher)
+{
+    (void)batcher;
+    fake.hurried++;
 }
 
 static const char *text_or_empty(const char *text)

@@ -30,5 +30,6 @@ void fake_batcher_done(void);
 const FakeSubmission *fake_batcher_last(void);
 /* How many sagas were asked to be given up. */
 size_t fake_batcher_given_up(void);
+size_t fake_batcher_hurried(void);
 
 #endif

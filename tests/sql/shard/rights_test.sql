@@ -8,7 +8,7 @@ select test.same(
       order by p.proname collate "C"$$,
     $$select unnest(array[
         'account_create', 'account_entries', 'account_get', 'account_list', 'account_patch',
-        'apply', 'batches_in_doubt', 'be_present', 'books', 'claim',
+        'acknowledge', 'apply', 'batches_in_doubt', 'be_present', 'books', 'claim',
         'coordinator_is_present', 'coordinators_present', 'end_session',
         'end_stopped_sessions', 'fence_off', 'finish', 'fold_clearing', 'give_up', 'identity',
         'leg_exists', 'legs_in_doubt', 'lock', 'missing_leg', 'note_waiting', 'postpone',
@@ -16,7 +16,7 @@ select test.same(
         'reconcile_accounts', 'reconcile_batches', 'reconcile_claim', 'reconcile_credits',
         'reconcile_end', 'reconcile_forget', 'reconcile_ids', 'reconcile_note',
         'reconcile_prepared', 'reconcile_transfers', 'reconcile_verdicts', 'record', 'recovery',
-        'register_coordinator', 'replication_state', 'session', 'settle', 'settled_leg',
+        'register_coordinator', 'replication_state', 'retry', 'session', 'settle', 'settled_leg',
         'shard_state',
         'steps_home', 'steps_remote', 'stuck_leg', 'take_over', 'tombstone',
         'transfer_get', 'transfers_by_id', 'transfers_list', 'verdict', 'verdicts_by_id', 'wait_for'])$$,

@@ -1,5 +1,5 @@
 /*
- * Cancelling over HTTP: what is asked of the shards, and what is answered to what.
+ * Actions on transfers over HTTP: what is asked of the shards, and what is answered to what.
  *
  * Fakes: tests/unit/api_world.c tests/unit/http_client.c tests/unit/fake_batcher.c
  * Fakes: tests/unit/fake_calls.c tests/unit/fake_shards.c tests/unit/fake_values.c
