@@ -51,6 +51,16 @@ show() {
     printf '  $ %s\n  %s %s\n' "$LINE" "$STATUS" "$picked"
 }
 
+# giroctl, as one would type it; its exit code must be the wanted one.
+ctl() { # exit code, words
+    local wanted=$1 status=0 output
+    shift
+    printf '  $ giroctl %s\n' "$*"
+    output=$(GIRO_SERVER=$GIRO_URL "$GIROCTL" "$@" 2>&1) || status=$?
+    printf '  %s\n' "${output//$'\n'/$'\n'  }"
+    expect "the exit code of giroctl $1" "$status" "$wanted"
+}
+
 field() { jq -r "$1" <<<"$BODY"; }
 
 expect() { # what value wanted
@@ -293,6 +303,8 @@ wait_in_transit() {
     await "(.last_error // \"\") | contains(\"$shard\")" true 30
     show '{state, final, credit_shard, last_error}'
     expect 'the state' "$(field .state)" pending
+    printf '  Whoever is on call asks whether money is stuck (9: it is, and waits for that shard):\n'
+    ctl 9 stuck --older-than 0s
     resume_shard
     printf '  $ kill -CONT # %s goes on\n' "$shard"
     await .state posted 10
@@ -301,6 +313,7 @@ wait_in_transit() {
     show '{id, balance, in_transit}'
     expect 'what is in transit' "$(field .in_transit)" 0
     expect "the balance of $FAR" "$(balance "$FAR")" "$((far_before + 400))"
+    ctl 0 transfer steps "$TRANSFER"
 }
 
 # On every shard what accounts hold and what is clearing with other shards add up to nothing.
@@ -327,6 +340,9 @@ export GIRO_DIR
 load_settings
 # shellcheck source=/dev/null
 . "$GIRO_DIR/env"
+
+GIROCTL=${GIRO_BIN%/*}/giroctl
+[[ -x $GIROCTL ]] || fail "demo: there is no program $GIROCTL; run make first"
 
 # Only a shard that owns partitions can have accounts.
 OWNING=$("$POSTGRES_BIN/psql" -X -A -t -d "$GIRO_DIRECTORY_DSN" \
@@ -362,13 +378,15 @@ if [[ -n $FAR ]]; then
     title "10. A saga while ${HOME_OF[$FAR]} stands still: $PAYER pays $FAR 400"
     wait_in_transit
 fi
-title "11. The books: on each shard in SQL, and over the accounts used here by the API"
+title "11. The books: on each shard in SQL, proved leg by leg, and over the accounts used here"
 show_books
+ctl 0 reconcile run --full
 expect 'the total over all accounts of this walk' "$(total)" "$TOTAL"
 printf '  total over all accounts of this walk: %s before, %s now\n' "$TOTAL" "$(total)"
 
 title "All is as it should be. Giro goes on running:"
 cat <<END
+  is money stuck?                      $GIROCTL stuck --server $GIRO_URL
   is it ready?                         curl $GIRO_URL/readyz
   what can it do?                      curl $GIRO_URL/openapi.json
   URLs, DSNs and pids for the shell:   . $GIRO_DIR/env

@@ -73,7 +73,7 @@ static void reading_done(Reading *reading)
     free(reading->cursor);
 }
 
-static char *missing_shards(const Json *page)
+char *list_missing_shards(const Json *page)
 {
     size_t count = field_count(page, "missing_shards");
     if (count == 0)
@@ -93,7 +93,7 @@ static char *missing_shards(const Json *page)
 }
 
 ExitCode list_each(const Context *context, const List *list, ListVisitor visit, void *closure,
-                   char **ret_missing)
+                   Answer *ret_page)
 {
     Reading reading = {.context = context, .list = list, .left = INT64_MAX};
     ExitCode code;
@@ -105,8 +105,11 @@ ExitCode list_each(const Context *context, const List *list, ListVisitor visit, 
         for (size_t i = 0; code == EXIT_CODE_DONE && more && i < json_array_length(items); i++)
             more = visit(closure, json_array_at(items, i));
     } while (code == EXIT_CODE_DONE && more && go_on(&reading));
-    if (ret_missing != NULL)
-        *ret_missing = missing_shards(reading.page.document);
+    if (ret_page != NULL)
+    {
+        *ret_page = reading.page;
+        reading.page = (Answer){0};
+    }
     reading_done(&reading);
     return code;
 }
@@ -139,7 +142,7 @@ static void show_items(Reading *reading)
 
 static void tell_rest(const Reading *reading)
 {
-    char *missing = missing_shards(reading->page.document);
+    char *missing = list_missing_shards(reading->page.document);
     if (missing != NULL)
         say("incomplete: %s did not answer", missing);
     free(missing);

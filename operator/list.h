@@ -30,10 +30,13 @@ typedef struct List
 /* Shows it, as far as --limit and --all ask for. */
 ExitCode list_show(const Context *context, const List *list, const Columns *columns);
 
-/* Visits every item of all pages; false ends it. `list` may name a shard that does not answer: then
- * *ret_missing (may be NULL) is its names with commas; free() it. NULL if all have answered. */
+/* Visits every item of all pages; false ends it. *ret_page (may be NULL) is the last page, to be
+ * answer_done(). */
 typedef bool (*ListVisitor)(void *closure, const Json *item);
 ExitCode list_each(const Context *context, const List *list, ListVisitor visit, void *closure,
-                   char **ret_missing);
+                   Answer *ret_page);
+
+/* The shards that a page is without, with commas; NULL if all have answered. free(). */
+char *list_missing_shards(const Json *page);
 
 #endif

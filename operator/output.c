@@ -201,10 +201,15 @@ static bool is_shown(const Json *value)
     }
 }
 
+/* A list of words or sentences is a line for each. */
 static void visit_table_field(Walk *walk, const char *name, const Json *value)
 {
-    if (is_shown(value))
+    if (!is_shown(value))
+        return;
+    if (json_kind(value) != JSON_KIND_ARRAY)
         table_field(walk->table, name, value);
+    for (size_t i = 0; json_kind(value) == JSON_KIND_ARRAY && i < json_array_length(value); i++)
+        table_field(walk->table, name, json_array_at(value, i));
 }
 
 static void put_csv_record(const Output *output, const Json *record)

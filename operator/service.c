@@ -253,7 +253,7 @@ static void run_attempt(Service *service, const ServiceRequest *request, int64_t
     CURLcode result = CURLE_OK;
     prepare(&attempt, timeout_ms);
     ASSERT(curl_multi_add_handle(service->multi, service->easy) == CURLM_OK);
-    *answer = (Answer){.path = request->path};
+    *answer = (Answer){0};
     answer->interrupted = !drive(service, &result);
     answer->was_never_sent = !was_sent(service->easy);
     if (answer->interrupted)
@@ -276,7 +276,7 @@ static void run_attempt(Service *service, const ServiceRequest *request, int64_t
 
 static bool is_read(const ServiceRequest *request)
 {
-    return request->method == NULL;
+    return request->method == NULL || request->only_asks;
 }
 
 /* Does the answer leave open what an earlier attempt, or this one, has done? */
@@ -321,6 +321,14 @@ static void tell_pause(const Service *service, const Answer *answer, bool *told)
     say("%s; trying again", detail[0] != '\0' ? detail : answer->trouble);
 }
 
+/* At least a moment: to curl 0 means for ever. */
+static int64_t attempt_limit(uint64_t deadline)
+{
+    uint64_t now = now_ms();
+    int64_t left = deadline > now ? (int64_t)(deadline - now) : 1;
+    return left < ATTEMPT_TIMEOUT_MS ? left : ATTEMPT_TIMEOUT_MS;
+}
+
 void service_call(Service *service, const ServiceRequest *request, Answer *ret_answer)
 {
     int64_t limit = request->timeout_ms > 0 ? request->timeout_ms : SERVICE_TIMEOUT_MS;
@@ -329,9 +337,7 @@ void service_call(Service *service, const ServiceRequest *request, Answer *ret_a
     bool in_doubt = false;
     for (;;)
     {
-        int64_t left = (int64_t)(deadline - now_ms());
-        run_attempt(service, request, left < ATTEMPT_TIMEOUT_MS ? left : ATTEMPT_TIMEOUT_MS,
-                    ret_answer);
+        run_attempt(service, request, attempt_limit(deadline), ret_answer);
         in_doubt = leaves_in_doubt(request, ret_answer, in_doubt);
         ret_answer->in_doubt = in_doubt;
         int pause = pause_after(request, ret_answer);

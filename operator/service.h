@@ -50,6 +50,7 @@ typedef struct ServiceRequest
     const char *prefer; /* NULL: nothing */
     int64_t timeout_ms; /* 0: SERVICE_TIMEOUT_MS; for all attempts together */
     bool once;          /* not to be repeated */
+    bool only_asks;     /* it changes nothing, whatever its method */
 } ServiceRequest;
 
 typedef struct Answer
@@ -57,7 +58,6 @@ typedef struct Answer
     int status;        /* 0: there was none, see `trouble` */
     Json *document;    /* NULL: none, or no JSON */
     char trouble[256]; /* why there is no answer, or none of Giro's */
-    const char *path;  /* of the request; lent */
     bool replayed;     /* Idempotent-Replayed */
     bool in_doubt;     /* it may have taken effect, or may yet */
     bool interrupted;  /* by Ctrl-C */

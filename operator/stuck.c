@@ -71,13 +71,16 @@ static bool take_leg(void *closure, const Json *leg)
 
 static ExitCode list_transfers(const Context *context, Stuck *stuck, char **ret_missing)
 {
+    Answer page;
     char age[24];
     snprintf(age, sizeof age, "%" PRId64 "ms", stuck->age_ms);
     List list = {.path = "/v1/transfers",
                  .parameters = {{"unfinished", "true"}, {"older_than", age}, {"partial", "true"}}};
     output_begin_list(context->output, &columns);
-    ExitCode code = list_each(context, &list, take_transfer, stuck, ret_missing);
-    output_end_list(context->output, NULL);
+    ExitCode code = list_each(context, &list, take_transfer, stuck, &page);
+    output_end_list(context->output, code == EXIT_CODE_DONE ? page.document : NULL);
+    *ret_missing = list_missing_shards(page.document);
+    answer_done(&page);
     return code;
 }
 

@@ -29,6 +29,7 @@ typedef struct Watch
     uint64_t deadline_ms;
     int pause_ms;
     bool has_list;
+    bool waits; /* for the server, and has said so */
 } Watch;
 
 static uint64_t now_ms(void)
