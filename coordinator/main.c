@@ -290,6 +290,7 @@ int main(int argc, char **argv)
         return 2;
     }
     log_set_level(options.log_level);
+    log_set_format(options.log_format);
     if (options.command == COMMAND_RECONCILE && options.log_level > LOG_WARN)
         log_set_level(LOG_WARN); /* what it says is the report */
     int status = 0;

@@ -174,12 +174,12 @@ static void fill_patch(void *context, PgParams *params)
 }
 
 /* Who wanted what and why, and what came of it. The reason is escaped, so that it cannot forge a
- * line, and last, since the end of a long line is cut off. */
+ * line. */
 static void log_patch(const AccountCall *call, const char *outcome)
 {
     JsonWriter *writer = json_writer_new(ANSWER_BYTES_MAX);
     json_begin_object(writer, NULL);
-    json_put_string(writer, "request_id", http_request_id(call->request));
+    problem_put_ids(writer, call->request);
     json_put_string(writer, "account", call->id);
     json_put_string(writer, "status", call->status[0] != '\0' ? call->status : NULL);
     if (call->floor.given && !call->floor.unlimited)
@@ -189,7 +189,7 @@ static void log_patch(const AccountCall *call, const char *outcome)
     json_put_string(writer, "outcome", outcome);
     json_put_string(writer, "reason", call->reason);
     json_end_object(writer);
-    log_info("account patch %s", json_writer_text(writer, NULL));
+    log_document(LOG_INFO, "account patch", json_writer_text(writer, NULL));
     json_writer_free(writer);
 }
 

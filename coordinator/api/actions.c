@@ -266,15 +266,17 @@ static void on_found(void *context, const LookupResult *result)
 /* Who wants it and why; the reason is escaped, so that it cannot forge a line. */
 static void log_wish(const Deed *deed, const char *reason)
 {
+    char message[32];
     JsonWriter *writer = json_writer_new(ANSWER_BYTES_MAX);
     json_begin_object(writer, NULL);
-    json_put_string(writer, "request_id", http_request_id(deed->request));
+    problem_put_ids(writer, deed->request);
     json_put_string(writer, "transfer", path_segment(deed->request, 2));
     if (deed->action == ACTION_RESOLVE)
         json_put_string(writer, "outcome", transfer_state_name(deed->outcome));
     json_put_string(writer, "reason", reason);
     json_end_object(writer);
-    log_info("transfer %s %s", action_name(deed->action), json_writer_text(writer, NULL));
+    snprintf(message, sizeof message, "transfer %s", action_name(deed->action));
+    log_document(LOG_INFO, message, json_writer_text(writer, NULL));
     json_writer_free(writer);
 }
 

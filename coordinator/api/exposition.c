@@ -8,6 +8,8 @@
  */
 #include "api/handler.h"
 
+#include "base/log.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +25,10 @@ static const MetricFamily duration_family = {"giro_http_request_duration_seconds
 static const MetricFamily recovery_family = {"giro_recovery_actions_total",
     "What was done about work that was left behind, by kind and result; what failed is tried "
     "again.", METRIC_COUNTER, {"kind", "result"}, {0}};
+
+static const MetricFamily omitted_family = {"giro_log_lines_omitted_total",
+    "Lines about requests that the log left out, since there were too many within a second.",
+    METRIC_COUNTER, {0}, {0}};
 
 typedef enum GaugeName
 {
@@ -294,6 +300,7 @@ void metrics_get(Api *api, HttpRequest *request)
     HttpReply reply = {.status = 200, .content_type = content_type};
     metrics_unset_gauges(api->options.metrics);
     set_process(api);
+    metrics_counter(api->options.metrics, &omitted_family, NULL, NULL)->value = log_omitted();
     set_recovery(api);
     process_metrics_set(api->options.metrics, api->started_at_us);
     for (size_t i = 0; i < directory_shard_count(api->directory); i++)

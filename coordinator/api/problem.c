@@ -111,6 +111,13 @@ bool problem_is_for_operators(ErrorCode code)
     return code == ERROR_INTERNAL || code == ERROR_OUTCOME_UNKNOWN || code == ERROR_SHARD_ERROR;
 }
 
+void problem_put_ids(JsonWriter *writer, const HttpRequest *request)
+{
+    json_put_string(writer, "request_id", http_request_id(request));
+    if (http_trace_id(request)[0] != '\0')
+        json_put_string(writer, "trace_id", http_trace_id(request));
+}
+
 /* One line per answer that is a problem, by which a client's request_id leads to its cause: what is
  * our fault as a warning, with its detail, and what is the client's only for debugging. */
 static void log_answer(const HttpRequest *request, const Problem *problem)
@@ -118,11 +125,11 @@ static void log_answer(const HttpRequest *request, const Problem *problem)
     const ErrorRow *row = error_row(problem->code);
     bool is_ours = row->status >= 500;
     LogLevel level = is_ours ? LOG_WARN : LOG_DEBUG;
-    if (!log_enabled(level))
+    if (!log_admits(level))
         return;
     JsonWriter *writer = json_writer_new(PROBLEM_BYTES_MAX);
     json_begin_object(writer, NULL);
-    json_put_string(writer, "request_id", http_request_id(request));
+    problem_put_ids(writer, request);
     json_put_string(writer, "method", http_method(request));
     json_put_string(writer, "path", http_path(request));
     json_put_integer(writer, "status", row->status);
@@ -133,7 +140,10 @@ static void log_answer(const HttpRequest *request, const Problem *problem)
         json_put_string(writer, "detail", problem->detail);
     json_end_object(writer);
     const char *line = json_writer_text(writer, NULL);
-    log_line(level, "answer %s", line != NULL ? line : http_request_id(request));
+    if (line != NULL)
+        log_document(level, "answer", line);
+    else
+        log_line(level, "answer request_id=%s status=%d", http_request_id(request), row->status);
     json_writer_free(writer);
 }
 

@@ -45,6 +45,10 @@ void problem_write(JsonWriter *writer, const char *name, const Problem *problem,
  * of. */
 bool problem_is_for_operators(ErrorCode code);
 
+/* Puts what a line of the log is found by: the request's id, and that of its trace if it has one.
+ */
+void problem_put_ids(JsonWriter *writer, const HttpRequest *request);
+
 /* Gives a reply the Retry-After of a code, if it has one. The text must outlive the reply. */
 void problem_retry_header(HttpReply *reply, ErrorCode code, char ret_text[PROBLEM_RETRY_AFTER_MAX]);
 

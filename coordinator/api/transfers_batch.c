@@ -42,7 +42,8 @@ typedef struct BatchCall
     JsonWriter *writer; /* the answer so far */
     size_t count;
     size_t moved; /* results in the answer */
-    size_t grave; /* problems for operators; the first one is logged */
+    size_t grave; /* problems for operators; the first one is logged … */
+    bool told;    /* … unless there are too many such lines already */
     BatchItem items[];
 } BatchCall;
 
@@ -104,16 +105,20 @@ static void keep_fault(BatchItem *item, const Fault *fault)
 /* A lost shard may fail thousands of items at once: one line says how, another how many. */
 static void note_problem(const BatchItem *item, ErrorCode code)
 {
-    if (problem_is_for_operators(code) && ++item->call->grave == 1)
-        log_warn("answer %s", item->result);
+    BatchCall *call = item->call;
+    if (!problem_is_for_operators(code) || ++call->grave > 1)
+        return;
+    call->told = log_admits(LOG_WARN);
+    if (call->told)
+        log_document(LOG_WARN, "answer", item->result);
 }
 
 static void finish(BatchCall *call)
 {
     HttpRequest *request = call->request;
-    if (call->grave > 1)
-        log_warn("batch request=%s: %zu of %zu items had such problems", http_request_id(request),
-                 call->grave, call->count);
+    if (call->grave > 1 && call->told)
+        log_warn("batch request_id=%s: %zu of %zu items had such problems",
+                 http_request_id(request), call->grave, call->count);
     json_end_array(call->writer);
     json_end_object(call->writer);
     call->api->transfer_batches--;

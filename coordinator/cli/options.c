@@ -24,6 +24,7 @@ typedef enum Option
     OPTION_LISTEN,
     OPTION_INSTANCE,
     OPTION_LOG_LEVEL,
+    OPTION_LOG_FORMAT,
     OPTION_SESSIONS,
     OPTION_BATCH,
     OPTION_RECONCILE_EVERY,
@@ -43,6 +44,7 @@ static const struct option table[] = {
     {"listen", required_argument, NULL, OPTION_LISTEN},
     {"instance", required_argument, NULL, OPTION_INSTANCE},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
+    {"log-format", required_argument, NULL, OPTION_LOG_FORMAT},
     {"sessions", required_argument, NULL, OPTION_SESSIONS},
     {"batch", required_argument, NULL, OPTION_BATCH},
     {"reconcile-every", required_argument, NULL, OPTION_RECONCILE_EVERY},
@@ -78,6 +80,7 @@ void options_print_help(FILE *out)
           "  --instance NAME       this coordinator's name, [a-z0-9-] (girod); 12 random digits "
           "follow\n"
           "  --log-level LEVEL     error, warn, info or debug (info)\n"
+          "  --log-format FORMAT   text or json (text)\n"
           "  --sessions N          sessions per shard, 1-256 (16)\n"
           "  --batch N             transfers per batch, 1-1000 (512)\n"
           "  --reconcile-every S   prove the books every S seconds, 0 = only when asked (600)\n"
@@ -163,6 +166,10 @@ static bool take_option(int option, Options *options, Error *error)
         if (log_level_parse(optarg, &options->log_level))
             return true;
         return error_set(error, ERROR_CONFIG, "--log-level takes error, warn, info or debug");
+    case OPTION_LOG_FORMAT:
+        if (log_format_parse(optarg, &options->log_format))
+            return true;
+        return error_set(error, ERROR_CONFIG, "--log-format takes text or json");
     case OPTION_SESSIONS:
         return parse_number(optarg, &(Range){"sessions", 1, 256}, &options->sessions, error);
     case OPTION_BATCH:

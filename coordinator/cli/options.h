@@ -31,6 +31,7 @@ typedef struct Options
     uint16_t port;
     char instance[NAME_MAX_LENGTH + 1]; /* random unless given */
     LogLevel log_level;
+    LogFormat log_format;
     bool enable_failpoints;
     bool allow_fsync_off;
     int sessions;          /* per shard */

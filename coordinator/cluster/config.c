@@ -347,6 +347,10 @@ Config *config_parse(const char *text, size_t length, Error *error)
     Json *document = json_parse(text, length, &cause);
     if (document == NULL)
     {
+        /* What it quotes may be a DSN. */
+        char *quoted = strstr(cause.text, " near ");
+        if (quoted != NULL)
+            *quoted = '\0';
         error_set(error, ERROR_CONFIG, "no JSON: %s", cause.text);
         return NULL;
     }

@@ -283,6 +283,7 @@ static enum MHD_Result begin_request(HttpRequest *request, const char *method, c
     request->method = method;
     bool sound = read_head(request, version, &error);
     name_request(request);
+    request_read_trace(request);
     request->body_max = server->options.body_max(server->options.context, request);
     sound = sound && request_check_headers(request, &error);
     if (sound && request_announced_length(request) > request->body_max + DISCARD_MAX)

@@ -13,7 +13,8 @@
  * Refused before any handler sees it, with the connection closed: repeated Idempotency-Key,
  * Authorization, Content-Length or Host headers, Content-Length with Transfer-Encoding, folded
  * headers, and control characters in the request line or a header. Every answer carries
- * X-Request-Id.
+ * X-Request-Id. A traceparent (W3C Trace Context) that is well formed gives the request its trace
+ * id; any other one is as good as none.
  *
  * Everything happens on the loop's thread, handlers run in the server's phase.
  */
@@ -35,6 +36,7 @@ typedef struct HttpRequest HttpRequest;
 enum
 {
     HTTP_REQUEST_ID_MAX = 128,
+    HTTP_TRACE_ID_LENGTH = 32,
     HTTP_REPLY_HEADERS_MAX = 8,
     HTTP_ARENA_BYTES = 1024 * 1024, /* of one request */
 };
@@ -90,7 +92,8 @@ const char *http_body(const HttpRequest *request, size_t *ret_length);
 /* Gives the body's memory back before the answer; what was lent of it is gone. */
 void http_body_release(HttpRequest *request);
 const char *http_request_id(const HttpRequest *request);
-Arena *http_arena(HttpRequest *request); /* lives until the answer is written */
+const char *http_trace_id(const HttpRequest *request); /* "": it is part of no trace */
+Arena *http_arena(HttpRequest *request);               /* lives until the answer is written */
 /* Since it was complete, or, if it never was, since its head was. */
 uint64_t http_age_us(const HttpRequest *request);
 /* A note of the handler's, for `replied`. NULL until it is set. */

@@ -74,6 +74,42 @@ bool request_id_is_sane(const char *id)
     return length > 0 && length <= HTTP_REQUEST_ID_MAX && strspn(id, allowed) == length;
 }
 
+/* So many lower-case hexadecimal digits, and not only zeros. */
+static bool is_trace_part(const char *at, size_t length)
+{
+    return strspn(at, "0123456789abcdef") >= length && strspn(at, "0") < length;
+}
+
+/* version "-" trace id "-" parent id "-" flags; a later version may go on after another "-". */
+static bool traceparent_is_sane(const char *text)
+{
+    enum
+    {
+        TRACE_AT = 3,
+        PARENT_AT = 36,
+        FLAGS_AT = 53,
+        END_AT = 55,
+    };
+    if (strlen(text) < END_AT || strncmp(text, "ff", 2) == 0 ||
+        strspn(text, "0123456789abcdef") != 2 || text[TRACE_AT - 1] != '-' ||
+        text[PARENT_AT - 1] != '-' || text[FLAGS_AT - 1] != '-')
+        return false;
+    bool is_first_version = strncmp(text, "00", 2) == 0;
+    char end = text[END_AT];
+    return is_trace_part(text + TRACE_AT, HTTP_TRACE_ID_LENGTH) &&
+           is_trace_part(text + PARENT_AT, FLAGS_AT - 1 - PARENT_AT) &&
+           strspn(text + FLAGS_AT, "0123456789abcdef") == END_AT - FLAGS_AT &&
+           (end == '\0' || (end == '-' && !is_first_version));
+}
+
+void request_read_trace(HttpRequest *request)
+{
+    const char *parent = http_header(request, "traceparent", 0);
+    bool is_alone = http_header(request, "traceparent", 1) == NULL;
+    if (parent != NULL && is_alone && traceparent_is_sane(parent))
+        memcpy(request->trace_id, strchr(parent, '-') + 1, HTTP_TRACE_ID_LENGTH);
+}
+
 size_t request_announced_length(const HttpRequest *request)
 {
     const char *length = http_header(request, "Content-Length", 0);
@@ -128,6 +164,11 @@ const char *http_body(const HttpRequest *request, size_t *ret_length)
 const char *http_request_id(const HttpRequest *request)
 {
     return request->id;
+}
+
+const char *http_trace_id(const HttpRequest *request)
+{
+    return request->trace_id;
 }
 
 Arena *http_arena(HttpRequest *request)

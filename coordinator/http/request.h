@@ -44,6 +44,7 @@ struct HttpRequest
     Error error; /* why the target is refused */
     const char *method;
     char id[HTTP_REQUEST_ID_MAX + 1];
+    char trace_id[HTTP_TRACE_ID_LENGTH + 1];
     HttpHeader headers[REQUEST_HEADERS_MAX];
     size_t header_count;
     size_t headers_dropped; /* beyond the maximum */
@@ -69,6 +70,8 @@ bool request_check_headers(HttpRequest *request, Error *error) ATTR_MUST_USE;
 /* Content-Length, 0 if there is none; an absurd one saturates. */
 size_t request_announced_length(const HttpRequest *request);
 bool request_id_is_sane(const char *id);
+/* Takes the trace id out of the traceparent, if there is one that is well formed. */
+void request_read_trace(HttpRequest *request);
 void request_keep_body(HttpRequest *request, const char *bytes, size_t length);
 void request_keep_reply(HttpRequest *request, const HttpReply *reply);
 /* The kept answer's head as HTTP/1.1, for a connection that will be closed. Returns its length. */

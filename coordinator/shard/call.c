@@ -221,7 +221,9 @@ static void settle_error(Running *running, const PgAnswer *answer)
         pause_or_fail(running);
     else
     {
-        log_error("%s: %s: %s", detail, statement_row(running->call.statement)->name, answer->text);
+        if (log_admits(LOG_ERROR))
+            log_error("%s: %s: %s", detail, statement_row(running->call.statement)->name,
+                      answer->text);
         finish(running, NULL);
     }
 }

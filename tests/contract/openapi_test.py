@@ -435,6 +435,21 @@ def try_metrics(world, examples, when):
     return exposition.parse(text)[0]
 
 
+def log_is_discreet(world, directory):
+    """It holds no password, and is what it says: one line per event."""
+    with open(os.path.join(directory, "cluster.json"), encoding="utf-8") as file:
+        secrets = set(re.findall(r"password=(\S+?)[\s\"']", file.read()))
+    with open(os.path.join(directory, "girod-1.log"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    stamp = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z (error|warn|info) ")
+    faults = [f"the log holds a password: {line}" for line in lines
+              if any(secret in line for secret in secrets)]
+    faults += [f"no line of a log: {line}" for line in lines if not stamp.match(line)]
+    if not secrets:
+        faults.append("no password is known")
+    world.note("the log", directory, faults)
+
+
 def main():
     seed = int(os.environ.get("GIRO_TEST_SEED", "20"))
     print(f"seed {seed}")
@@ -449,6 +464,7 @@ def main():
         try_other_methods(world, path)
     without_shards(world, examples, sys.argv[2])
     try_metrics(world, examples, "without shards")
+    log_is_discreet(world, sys.argv[2])
     described = {(operation.name, status) for operation in world.operations.values()
                  for status in operation.what["responses"]}
     unseen = sorted(" ".join(pair) for pair in described - world.seen

@@ -328,7 +328,9 @@ static void a_change_is_logged_with_its_reason(void **state)
     bank_open(client, 1, 0, a);
     char path[160];
     snprintf(path, sizeof path, "/v1/accounts/%s", a);
-    const char *headers[] = {"X-Request-Id: audit-me", NULL};
+    const char *headers[] = {"X-Request-Id: audit-me",
+                             "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                             NULL};
     client_call(client,
                 &(Request){.method = "PATCH",
                            .path = path,
@@ -339,6 +341,7 @@ static void a_change_is_logged_with_its_reason(void **state)
     response_done(&response);
     snprintf(command, sizeof command,
              "grep -F '\"account\":\"%s\"' \"$GIRO_LOG\" | grep -F '\"request_id\":\"audit-me\"' | "
+             "grep -F '\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\"' | "
              "grep -F '\"floor\":null' | grep -F '\"outcome\":\"changed\"' | "
              "grep -qF '\"reason\":\"two\\nlines of it\"'",
              a);

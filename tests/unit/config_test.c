@@ -191,6 +191,26 @@ static void what_is_no_json_is_said_to_be_none(void **state)
     assert_memory_equal(error.text, "no JSON: ", 9);
 }
 
+/* What is near a mistake in the file may be a password. */
+static void a_mistake_in_the_file_quotes_nothing_of_it(void **state)
+{
+    static const char *const texts[] = {
+        "{\"directory\": {\"dsn\" \"host=db password=sekret\"}}",
+        "{\"dsn\": \"host=db password=sekret\" \"x\": 1}",
+        "{\"dsn\": password=sekret}",
+        "{\"password=sekret\": 1, \"password=sekret\": 2}",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
+    {
+        Error error = {0};
+        assert_null(config_parse(texts[i], strlen(texts[i]), &error));
+        assert_memory_equal(error.text, "no JSON: line ", 14);
+        if (strstr(error.text, "sekret") != NULL)
+            fail_msg("%s", error.text);
+    }
+}
+
 static void a_pointer_that_is_too_long_is_cut(void **state)
 {
     (void)state;
@@ -222,6 +242,7 @@ int main(void)
         cmocka_unit_test(takes_the_splits_of_range_and_compound_keyspaces),
         cmocka_unit_test(every_mistake_is_reported_with_its_place),
         cmocka_unit_test(what_is_no_json_is_said_to_be_none),
+        cmocka_unit_test(a_mistake_in_the_file_quotes_nothing_of_it),
         cmocka_unit_test(a_pointer_that_is_too_long_is_cut),
         cmocka_unit_test(a_file_that_is_missing_is_reported),
     };

@@ -112,6 +112,19 @@ static void reconcile_takes_these_options(void **state)
                    "--reconcile-every takes a number from 0 to 2592000, not \"-1\"");
 }
 
+static void the_log_is_text_or_json(void **state)
+{
+    (void)state;
+    Options options;
+    Error error = {0};
+    assert_true(parse(WORDS("serve", "--config", "c"), &options, &error));
+    assert_int_equal(options.log_format, LOG_TEXT);
+    assert_true(parse(WORDS("serve", "--config", "c", "--log-format", "json"), &options, &error));
+    assert_int_equal(options.log_format, LOG_JSON);
+    expect_mistake(WORDS("serve", "--config", "c", "--log-format", "xml"),
+                   "--log-format takes text or json");
+}
+
 static void listen_takes_numeric_addresses_only(void **state)
 {
     (void)state;
@@ -136,6 +149,7 @@ int main(void)
         cmocka_unit_test(help_is_found_however_it_is_asked_for),
         cmocka_unit_test(readmit_needs_a_shard_and_a_reason),
         cmocka_unit_test(reconcile_takes_these_options),
+        cmocka_unit_test(the_log_is_text_or_json),
         cmocka_unit_test(listen_takes_numeric_addresses_only),
     };
     route_library_init();
