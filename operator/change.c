@@ -17,20 +17,23 @@ enum
 
 /* ---- what is sent --------------------------------------------------------------------------- */
 
-static char *body_with_reason(const Context *context, const Change *change)
+static char *make_body(const Context *context, const Change *change)
 {
+    if (change->is_plain && change->put == NULL)
+        return NULL;
     JsonWriter *writer = json_writer_new(BODY_BYTES_MAX);
     json_begin_object(writer, NULL);
     if (change->put != NULL)
         change->put(context, writer);
-    json_put_string(writer, "reason", context_value(context, OPTION_REASON));
+    if (!change->is_plain)
+        json_put_string(writer, "reason", context_value(context, OPTION_REASON));
     json_end_object(writer);
     return json_writer_take(writer, NULL);
 }
 
 static void send(const Context *context, const Change *change, bool plan, Answer *ret_answer)
 {
-    char *body = body_with_reason(context, change);
+    char *body = make_body(context, change);
     Address address;
     address_begin(&address, change->path);
     address_query(&address, "dry_run", plan ? "true" : NULL);
@@ -41,6 +44,7 @@ static void send(const Context *context, const Change *change, bool plan, Answer
         .prefer = change->prefer,
         .timeout_ms = context->timeout_ms,
         .once = change->once,
+        .only_asks = plan,
     };
     service_call(context->service, &request, ret_answer);
     free(body);
@@ -48,22 +52,41 @@ static void send(const Context *context, const Change *change, bool plan, Answer
 
 /* ---- what is shown -------------------------------------------------------------------------- */
 
-static void tell(const Change *change, const Json *object)
+static void tell_steps(const Json *plan)
+{
+    const Json *steps = field_at(plan, "plan");
+    for (size_t i = 0; i < field_count(plan, "plan"); i++)
+    {
+        char *step = field_text(json_array_at(steps, i));
+        say_more("  %zu. %s", i + 1, step);
+        free(step);
+    }
+}
+
+/* `now` is the object, or the server's plan. */
+static void tell(const Change *change, const Json *now)
 {
     say_more("%s", change->title);
     for (size_t i = 0; i < CHANGE_SHOWN_MAX && change->shown[i] != NULL; i++)
     {
-        char *text = field_text(field_at(object, change->shown[i]));
+        char *text = field_text(field_at(now, change->shown[i]));
         if (text[0] != '\0')
-            say_more("  %-16s %s", change->shown[i], text);
+            say_more("  %-31s %s", change->shown[i], text);
         free(text);
     }
-    say_more("effect: %s", change->effect);
+    say_more("effect: %s", change->has_plan ? field_string(now, "explanation") : change->effect);
+    if (change->has_plan)
+        tell_steps(now);
 }
 
-/* The plan as a record, in the form that was asked for. */
+/* What would be done, as a record. */
 static void show_plan(const Context *context, const Change *change, const Json *object)
 {
+    if (change->has_plan)
+    {
+        output_record(context->output, object);
+        return;
+    }
     JsonWriter *writer = json_writer_new(DOCUMENT_BYTES_MAX);
     json_begin_object(writer, NULL);
     json_put_bool(writer, "dry_run", true);
@@ -125,17 +148,18 @@ static ExitCode prepare(const Context *context, const Change *change)
 {
     Answer now = {0};
     ExitCode code = look(context, change, &now);
-    if (code == EXIT_CODE_DONE && context_has(context, OPTION_DRY_RUN))
-    {
+    bool good = code == EXIT_CODE_DONE;
+    if (good && context_has(context, OPTION_DRY_RUN))
         show_plan(context, change, now.document);
-        answer_done(&now);
-        return code;
-    }
-    if (code == EXIT_CODE_DONE)
-    {
+    else if (good)
         tell(change, now.document);
-        code = ask(context);
+    if (good && change->has_plan && !field_bool(now.document, "possible"))
+    {
+        say("this cannot be done: %s", field_string(now.document, "explanation"));
+        code = EXIT_CODE_CONFLICT;
     }
+    else if (good && !context_has(context, OPTION_DRY_RUN))
+        code = ask(context);
     answer_done(&now);
     return code;
 }
@@ -143,7 +167,7 @@ static ExitCode prepare(const Context *context, const Change *change)
 ExitCode change_run(const Context *context, const Change *change, Answer *ret_answer)
 {
     Answer answer = {0};
-    if (!context_has(context, OPTION_REASON))
+    if (!change->is_plain && !context_has(context, OPTION_REASON))
     {
         say("--reason is needed: why, for people who ask later");
         return EXIT_CODE_USAGE;
@@ -153,7 +177,7 @@ ExitCode change_run(const Context *context, const Change *change, Answer *ret_an
     {
         send(context, change, false, &answer);
         code = answer_report(&answer);
-        if (answer.in_doubt)
+        if (answer.in_doubt && !change->once)
             say("repeating it is safe");
         if (code == EXIT_CODE_DONE && ret_answer == NULL && answer.document != NULL)
             output_record(context->output, answer.document);

@@ -3,10 +3,13 @@
  *
  *   look at the object -> show it, and the effect -> ask, unless --yes -> send -> show the answer
  *
- * Without a reason nothing is sent. Without a terminal to ask at, --yes is needed. With --dry-run
- * it ends after the second step; where the server has a plan of its own (`has_plan`), with the
- * evidence that it rests on, that plan is what is shown, before the question too. Guards are the
- * server's: what is shown may have changed when the order arrives.
+ * Without a reason nothing is sent (tokens have none). Without a terminal to ask at, --yes is
+ * needed. With --dry-run it ends after the second step. Guards are the server's: what is shown may
+ * have changed when the order arrives.
+ *
+ * Some orders have a plan of the server (`has_plan`): its steps, and the evidence on the shards
+ * that they rest on, are what is looked at, and what is shown. What it calls impossible is not
+ * asked for.
  */
 #ifndef GIROCTL_CHANGE_H
 #define GIROCTL_CHANGE_H
@@ -16,19 +19,20 @@
 
 enum
 {
-    CHANGE_SHOWN_MAX = 12,
+    CHANGE_SHOWN_MAX = 20,
 };
 
 typedef struct Change
 {
     const char *title;     /* "cancel transfer 1c95…" */
-    const char *effect;    /* a sentence */
+    const char *effect;    /* a sentence; NULL: the plan has it */
     const char *look_path; /* where the object is; NULL: there is none yet */
     const char *method;    /* NULL: POST */
     const char *path;
     void (*put)(const Context *context, JsonWriter *body); /* fields beside the reason; or NULL */
     const char *prefer;                                    /* NULL: nothing */
     bool has_plan;                                         /* the server knows ?dry_run=true */
+    bool is_plain;                       /* takes no reason; no body either, unless `put` */
     bool once;                           /* must not be repeated when its answer is lost */
     const char *shown[CHANGE_SHOWN_MAX]; /* fields of the object, to be shown with the question */
 } Change;

@@ -43,7 +43,7 @@ static const CommandRow rows[] = {
     {"transfer",
      "retry",
      {"ID"},
-     {OPTION_REASON, OPTION_YES, OPTION_DRY_RUN},
+     {OPTION_REASON, OPTION_WAIT, OPTION_YES, OPTION_DRY_RUN},
      "try its next step now instead of when it is due",
      run_transfer_retry},
     {"transfer",
@@ -55,7 +55,7 @@ static const CommandRow rows[] = {
     {"transfer",
      "resolve",
      {"ID"},
-     {OPTION_OUTCOME, OPTION_REASON, OPTION_YES, OPTION_DRY_RUN},
+     {OPTION_OUTCOME, OPTION_REASON, OPTION_WAIT, OPTION_YES, OPTION_DRY_RUN},
      "settle what needs a person, after every shard was asked",
      run_transfer_resolve},
 

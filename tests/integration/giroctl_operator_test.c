@@ -154,6 +154,8 @@ static void a_saga_is_cancelled(void **state)
     ToolEnd end = tool_expect(url, 0, "transfer", "cancel", id, "--wait", "0", "--yes", "--reason",
                               reason, NULL);
     tool_has(end.err, "cancel transfer ");
+    tool_has(end.err, "evidence.credit.shard ");
+    tool_has(end.err, "  1. home, shard-1: ");
     tool_has(end.err, "once shard-2 answers");
     tool_has(end.out, "pending");
     tool_end_done(&end);
@@ -186,6 +188,132 @@ static void a_cancel_that_came_too_late_is_a_conflict(void **state)
     bank_await_balance(client, b, 5);
     ToolEnd end = tool_expect(url, 5, "transfer", "cancel", id, "--yes", "--reason", reason, NULL);
     tool_has(end.err, "the credit had come first");
+    tool_end_done(&end);
+}
+
+/* Credits of sagas fail until they are let go. */
+static void set_credits(bool fail)
+{
+    Response response;
+    Request request = {.method = fail ? "PUT" : "DELETE",
+                       .path = "/v1/failpoints/saga.credit.remote.before",
+                       .body = fail ? "{\"action\":\"error\",\"count\":1000000}" : NULL};
+    client_call(client, &request, &response);
+    response_expect(&response, fail ? 200 : 204, NULL);
+    response_done(&response);
+}
+
+static void begin(Id ret_id)
+{
+    AccountName a;
+    AccountName b;
+    Response response;
+    pair(100, a, b);
+    bank_pay_with(client, &(Payment){a, b, 5, bank_key(), "\"mode\":\"saga\""},
+                  "Prefer: respond-async", &response);
+    response_expect(&response, 202, NULL);
+    snprintf(ret_id, sizeof(Id), "%s", response_string(&response, "id"));
+    response_done(&response);
+}
+
+static void a_dry_run_shows_the_plan_of_the_server_and_changes_nothing(void **state)
+{
+    Id id;
+    (void)state;
+    set_credits(true);
+    begin(id);
+    ToolEnd end = tool_expect(url, 0, "transfer", "cancel", id, "--dry-run", "--reason", reason,
+                              "-o", "json", NULL);
+    Json *plan = tool_json(&end);
+    assert_true(json_as_bool(json_field(plan, "possible")));
+    assert_true(json_array_length(json_field(plan, "plan")) > 0);
+    json_free(plan);
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "transfer", "retry", id, "--dry-run", "--reason", reason, NULL);
+    tool_has(end.out, "evidence.home.shard ");
+    tool_end_done(&end);
+    end = tool_expect(url, 5, "transfer", "resolve", id, "--outcome", "posted", "--dry-run",
+                      "--reason", reason, NULL);
+    tool_has(end.err, "this cannot be done: ");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "transfer", "get", id, NULL);
+    tool_has(end.out, "pending");
+    tool_end_done(&end);
+    set_credits(false);
+}
+
+static void a_saga_that_waits_is_tried_at_once(void **state)
+{
+    Id id;
+    (void)state;
+    set_credits(true);
+    begin(id);
+    ToolEnd end = tool_expect(url, 0, "transfer", "retry", id, "--wait", "0", "--yes", "--reason",
+                              reason, NULL);
+    tool_has(end.out, "pending");
+    tool_end_done(&end);
+    set_credits(false);
+    end = tool_expect(url, 0, "transfer", "watch", id, NULL);
+    tool_has(end.out, "posted");
+    tool_end_done(&end);
+    end = tool_expect(url, 5, "transfer", "retry", id, "--yes", "--reason", reason, NULL);
+    tool_end_done(&end);
+}
+
+/* As if it had waited for longer than anybody's patience. */
+static void what_needs_a_person_is_resolved(void **state)
+{
+    Id id;
+    char sql[256];
+    (void)state;
+    set_credits(true);
+    begin(id);
+    snprintf(sql, sizeof sql,
+             "update giro.transfers set created_at = created_at - interval '2 min' where id = '%s'",
+             id);
+    sql_run(cluster_dsn(cluster, HOME), sql);
+    ToolEnd end = tool_expect(url, 0, "transfer", "list", "--needs-attention", "-o", "csv", NULL);
+    tool_has(end.out, id);
+    tool_end_done(&end);
+    end = tool_expect(url, 2, "transfer", "resolve", id, "--yes", "--reason", reason, NULL);
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "transfer", "resolve", id, "--outcome", "reversed", "--wait", "20",
+                      "--yes", "--reason", reason, NULL);
+    tool_has(end.out, "reversed");
+    tool_end_done(&end);
+    set_credits(false);
+}
+
+/* ---- lists of transfers ---------------------------------------------------------------------- */
+
+static void transfers_are_chosen_by_what_is_asked_for(void **state)
+{
+    AccountName a;
+    AccountName b;
+    Id ids[3];
+    (void)state;
+    pair(100, a, b);
+    for (size_t i = 0; i < 3; i++)
+        pay(a, b, i == 0 ? "saga" : "2pc", ids[i]);
+    ToolEnd end = tool_expect(url, 0, "transfer", "list", "--account", a, "-o", "csv", NULL);
+    assert_int_equal(tool_line_count(end.out), 1 + 3 + 1); /* the first one gave it its money */
+    char *first = tool_csv_value(end.out, 1, "id");
+    assert_string_equal(first, ids[2]);
+    free(first);
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "transfer", "list", "--account", a, "--mode", "saga", "--state",
+                      "posted", "--shard", "shard-2", "-o", "jsonl", NULL);
+    assert_int_equal(tool_line_count(end.out), 1);
+    tool_has(end.out, ids[0]);
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "transfer", "list", "--account", a, "--older-than", "1h", NULL);
+    assert_string_equal(end.out, "");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "transfer", "list", "--account", a, "--limit", "2", NULL);
+    assert_int_equal(tool_line_count(end.out), 3);
+    tool_has(end.err, "there are more");
+    tool_end_done(&end);
+    end = tool_expect(url, 2, "transfer", "list", "--shard", "shard-77", NULL);
     tool_end_done(&end);
 }
 
@@ -262,6 +390,10 @@ int main(void)
         with_books(a_terminal_is_asked),
         with_books(a_saga_is_cancelled),
         with_books(a_cancel_that_came_too_late_is_a_conflict),
+        with_books(a_dry_run_shows_the_plan_of_the_server_and_changes_nothing),
+        with_books(a_saga_that_waits_is_tried_at_once),
+        with_books(what_needs_a_person_is_resolved),
+        with_books(transfers_are_chosen_by_what_is_asked_for),
         with_books(the_books_are_proved_and_shown),
         with_books(broken_books_are_found_and_named),
         with_books(long_work_has_a_bar_on_a_terminal),
