@@ -24,6 +24,7 @@ import time
 import uuid
 
 import exposition
+import monitoring
 import mutations
 from description import Description
 from mutations import ANY, REFUSED, TAKEN
@@ -457,7 +458,9 @@ def main():
     examples = Examples(world)
     known_outcomes(world, examples)
     prepared(world, examples)
-    try_metrics(world, examples, "after some traffic")
+    families = try_metrics(world, examples, "after some traffic")
+    for name, faults in monitoring.checks(families):
+        world.note(name, "docs/monitoring", faults)
     for operation in world.operations.values():
         try_operation(world, examples, operation)
     for path in world.description.document["paths"]:

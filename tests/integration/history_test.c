@@ -361,11 +361,37 @@ static void a_restored_shard_goes_on_once_it_is_readmitted(void **state)
     bank_expect(client, &(Payment){it.home, it.remote, 1, bank_key()}, 201, NULL, NULL);
 }
 
+/* What docs/operating.md tells an owner to do; again and again, but one credit comes of it. */
+static void make_credit_due(const char *id)
+{
+    static const char unsettled[] = "select count(*) from giro.transfers where id = '%s'"
+                                    " and (attention is not null or next_attempt_at is not null)";
+    sql_run(cluster_dsn(cluster, 1),
+            "update giro.transfers set next_attempt_at = clock_timestamp(), attention ="
+            " 'leg-lost: forgotten by shard-2' where id = '%s' and mode = '2pc'"
+            " and state = 'posted' and next_attempt_at is null",
+            id);
+    for (int waited = 0; sql_integer(cluster_dsn(cluster, 1), unsettled, id) != 0;
+         waited += PAUSE_MS)
+    {
+        check(waited < NOTICE_MS, "the credit of %s is not done again", id);
+        processes_pause_ms(PAUSE_MS);
+    }
+}
+
+static void expect_reconciled(int wanted, const char *word)
+{
+    char output[OUTPUT_MAX];
+    int status = cluster_shell(cluster, "\"$GIRO_BIN\" reconcile --full --config \"$GIRO_CONFIG\"",
+                               output, sizeof output);
+    check(status == wanted && strstr(output, word) != NULL, "reconcile ends with %d: %s", status,
+          output);
+}
+
 /* The credits of both shards are lost on one of them, for good as far as it knows. */
 static void after_readmission_reconciliation_names_the_missing_legs(void **state)
 {
     Accounts it;
-    char output[OUTPUT_MAX];
     char id[UUID_TEXT_MAX + 1];
     (void)state;
     open_accounts(&it);
@@ -377,9 +403,11 @@ static void after_readmission_reconciliation_names_the_missing_legs(void **state
     await_trouble(2, "fenced: ");
     expect_readmitted("shard-2", "shard-2: fenced: ");
     await_trouble(2, "");
-    int status = cluster_shell(cluster, "\"$GIRO_BIN\" reconcile --full --config \"$GIRO_CONFIG\"",
-                               output, sizeof output);
-    check(status == 9 && strstr(output, id) != NULL, "reconcile ends with %d: %s", status, output);
+    expect_reconciled(9, id);
+    for (int i = 0; i < 3; i++)
+        make_credit_due(id);
+    bank_await_balance(client, it.remote, 107);
+    expect_reconciled(0, "balanced");
 
     /* the true one is found again: its epoch is of the past */
     stop_shard(2);
@@ -389,9 +417,7 @@ static void after_readmission_reconciliation_names_the_missing_legs(void **state
     expect_readmitted("shard-2", "shard-2: fenced: ");
     await_trouble(2, "");
     bank_await_balance(client, it.remote, 107);
-    status = cluster_shell(cluster, "\"$GIRO_BIN\" reconcile --full --config \"$GIRO_CONFIG\"",
-                           output, sizeof output);
-    check(status == 0, "reconcile ends with %d: %s", status, output);
+    expect_reconciled(0, "");
 }
 
 /* A state file of a prepared transaction that cannot be read is skipped with a warning; so it is as
