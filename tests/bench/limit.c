@@ -2,6 +2,7 @@
 #include "limit.h"
 
 #include "base/log.h"
+#include "base/metrics.h"
 #include "batcher/flight.h"
 #include "check.h"
 #include "clock.h"
@@ -235,6 +236,7 @@ static void connect(Limit *limit)
     };
     ProtocolOptions protocol = {
         .instance = "limit",
+        .metrics = metrics_new(),
         .batches_max = SLOTS_MAX,
         .stage_deadline_ms = DEADLINE_MS,
         .session_wait_ms = DEADLINE_MS,
