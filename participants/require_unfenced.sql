@@ -5,17 +5,17 @@
 --             leg_exists, missing_leg, stuck_leg, fold_clearing; and what recovery begins with.
 -- Idempotent: writes nothing.
 -- Locks:      none.
--- Safety:     this is the second wall. The first is that no new session is used before its
+-- Safety:     has no settings of its own, since they cost more than the look; its callers have them.
+--             This is the second wall. The first is that no new session is used before its
 --             coordinator has compared the shard with the marks; the second stops those who were
 --             connected before another coordinator found that some are missing.
 create or replace function giro.require_unfenced() returns void
 language plpgsql volatile security invoker
-set search_path = pg_catalog, giro, pg_temp
 as $$
 declare
     v_fenced text;
 begin
-    select s.fenced into v_fenced from shard s where s.singleton;
+    select s.fenced into v_fenced from giro.shard s where s.singleton;
     if v_fenced is not null then
         raise exception 'this shard is fenced off: %', v_fenced using errcode = 'GR004';
     end if;

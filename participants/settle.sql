@@ -10,7 +10,8 @@
 -- Locks:      the transfers' rows, ascending by id; for close the partitions' advisory locks
 --             (shared, try) before them.
 -- Safety:     the caller has seen the receipt. Under the fence there is one home, and pending rows
---             change only here and under their row lock. A crash before the commit leaves them
+--             change only here and under their row lock: one that has lost its place among those
+--             due while the lock was waited for is not settled twice. A crash before the commit leaves them
 --             pending: whoever claims them next asks the receipt again.
 create or replace function giro.settle(
     p_partitions int[], p_epochs bigint[], p_ids uuid[], p_routes bytea[], p_id_partitions int[],
@@ -24,26 +25,41 @@ as $$
 #variable_conflict use_column
 declare
     v_fence text[] := giro.fence(p_partitions, p_epochs, p_routes, p_id_partitions, true);
-    v_passed uuid[] := array(
-        select w.id from unnest(p_ids, v_fence) w (id, trouble) where w.trouble is null);
+    v_passed uuid[] := p_ids;
+    v_due uuid[];
 begin
-    perform from transfers t where t.id = any (v_passed) order by t.id for update;
+    if v_fence is not null then
+        v_passed := array(
+            select w.id from unnest(p_ids, v_fence) w (id, trouble) where w.trouble is null);
+    end if;
 
-    update transfers t
-    set state = case when w.refusal is null or t.state = 'posted' then 'posted'
-                     else 'reversed' end,
-        refusal = case when t.state = 'pending' then w.refusal end,
-        decided_at = coalesce(t.decided_at, clock_timestamp()),
-        next_attempt_at = null, coordinator = null,
-        attention = case when t.state = 'posted' then 'credit-refused: ' || w.refusal end
-    from unnest(p_ids, p_refusals) w (id, refusal)
-    where t.id = w.id and t.id = any (v_passed) and t.next_attempt_at is not null;
+    v_due := array(
+        select t.id
+        from transfers t
+        where t.id = any (v_passed) and t.next_attempt_at is not null
+        order by t.id
+        for update);
 
     return query
-        select w.id, coalesce(w.trouble, t.state), t.refusal, t.decided_at
-        from unnest(p_ids, v_fence) w (id, trouble)
-        left join transfers t on t.id = w.id and t.id = any (p_ids);
-    perform giro.force_durability();
+        update transfers t
+        set state = case when w.refusal is null or t.state = 'posted' then 'posted'
+                         else 'reversed' end,
+            refusal = case when t.state = 'pending' then w.refusal end,
+            decided_at = coalesce(t.decided_at, clock_timestamp()),
+            next_attempt_at = null, coordinator = null,
+            attention = case when t.state = 'posted' then 'credit-refused: ' || w.refusal end
+        from unnest(p_ids, p_refusals) w (id, refusal)
+        where t.id = w.id and t.id = any (v_due)
+        returning t.id, t.state, t.refusal, t.decided_at;
+
+    if cardinality(v_due) < cardinality(p_ids) then
+        return query
+            select w.id, coalesce(w.trouble, t.state), t.refusal, t.decided_at
+            from unnest(p_ids, v_fence) w (id, trouble)
+            left join transfers t on t.id = w.id and t.id = any (p_ids)
+            where w.id <> all (v_due);
+        perform giro.force_durability();
+    end if;
 end
 $$;
 
