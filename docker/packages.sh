@@ -8,8 +8,8 @@
 # Debian starts a cluster of its own whenever PostgreSQL is installed for the first time; Giro's
 # clusters are private ones, so that is switched off before (and only if) PostgreSQL is new here.
 #
-# promtool, which checks metrics and alert rules, comes in Debian's package prometheus, together with
-# a server that starts at once, and a dozen packages for its pages. So that package is fetched, by
+# promtool, which checks metrics and alert rules, comes in Debian's package prometheus, together
+# with a server that starts at once, and a dozen packages for its pages. So that package is fetched, by
 # apt and with its checks, and this one program of it is put into /usr/local/bin.
 set -euo pipefail
 

@@ -65,7 +65,8 @@ begin
         left join (
             select n.partition, n.held, p.lo, p.hi, p.state = 'owned' and p.epoch = n.epoch as owned
             from unnest(p_partitions, p_epochs, v_held) n (partition, epoch, held)
-            left join giro.partitions p on p.partition = n.partition and p.partition = any (p_partitions)
+            left join giro.partitions p on p.partition = n.partition
+                                           and p.partition = any (p_partitions)
         ) f on f.partition = r.partition
         order by r.place);
 end

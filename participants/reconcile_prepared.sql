@@ -1,5 +1,5 @@
--- Lists the GIDs of this cluster's prepared legs in this database that are older than p_age_ms. What
--- another role has prepared is none of ours, whatever it is called.
+-- Lists the GIDs of this cluster's prepared legs in this database that are older than p_age_ms.
+-- What another role has prepared is none of ours, whatever it is called.
 --
 -- Called by:  reconciliation, to name what is in doubt: what such a leg holds is invisible.
 -- Idempotent: writes nothing.

@@ -5,7 +5,7 @@
 --             leg_exists, missing_leg, stuck_leg, fold_clearing; and what recovery begins with.
 -- Idempotent: writes nothing.
 -- Locks:      none.
--- Safety:     has no settings of its own, since they cost more than the look; its callers have them.
+-- Safety:     has no settings of its own: they cost more than the look. Its callers have them.
 --             This is the second wall. The first is that no new session is used before its
 --             coordinator has compared the shard with the marks; the second stops those who were
 --             connected before another coordinator found that some are missing.

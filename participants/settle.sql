@@ -11,8 +11,8 @@
 --             (shared, try) before them.
 -- Safety:     the caller has seen the receipt. Under the fence there is one home, and pending rows
 --             change only here and under their row lock: one that has lost its place among those
---             due while the lock was waited for is not settled twice. A crash before the commit leaves them
---             pending: whoever claims them next asks the receipt again.
+--             due while the lock was waited for is not settled twice. A crash before the commit
+--             leaves them pending: whoever claims them next asks the receipt again.
 create or replace function giro.settle(
     p_partitions int[], p_epochs bigint[], p_ids uuid[], p_routes bytea[], p_id_partitions int[],
     p_refusals text[])

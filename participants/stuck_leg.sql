@@ -1,5 +1,5 @@
--- Notes on the posted transfers of an unfinished batch that its remote leg is prepared and cannot be
--- finished, with the reason; answers on how many. Of a finished batch the leg stands: what is
+-- Notes on the posted transfers of an unfinished batch that its remote leg is prepared and cannot
+-- be finished, with the reason; answers on how many. Of a finished batch the leg stands: what is
 -- prepared under its name is a stranger's, and nobody would take the note away.
 --
 -- Called by:  the stuck stage, on the batch's home shard.

@@ -1,7 +1,7 @@
 -- Gives credits up: inserts a cancelled receipt for each transfer unless one stands, and answers
 -- what stands then. A row for each id: outcome 'applied', 'refused' or 'cancelled', or, with
--- nothing done for it, 'stale_route' or 'partition_moving'. Where a credit stands without a receipt,
--- it gets one: applied.
+-- nothing done for it, 'stale_route' or 'partition_moving'. Where a credit stands without a
+-- receipt, it gets one: applied.
 --
 -- Called by:  the cancel stage of a saga, before any refund.
 -- Arguments:  partitions distinct and ascending; one element per transfer in the other arrays.

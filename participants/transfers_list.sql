@@ -1,7 +1,7 @@
 -- Lists transfers whose home this is, newest first, in the order of (created_at, id): those before
 -- (p_before, p_before_id), null: all, that are older than p_older_ms and that is_listed wants; at
--- most p_limit (and 1001). What transfer_get says of each. p_unfinished: only what is pending, needs
--- attention, or is decided with a leg that nobody has seen yet.
+-- most p_limit (and 1001). What transfer_get says of each. p_unfinished: only what is pending,
+-- needs attention, or is decided with a leg that nobody has seen yet.
 --
 -- History is walked for at most p_walk transfers. If it goes on where the walk ended, and the page
 -- is not full, a last row says so: without a state, with the created_at and id up to which, and

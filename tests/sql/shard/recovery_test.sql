@@ -49,7 +49,8 @@ select is((select count(*) from pg_temp.found(0, p_limit => 1)), 1::bigint, 'nor
 -- Names that are nearly ours: no batch, not as we write one, of another shard, one part more.
 create temp table alike as
     select 'giro:demo:girod-9:' || name as gid
-    from unnest(array['none:shard-2:shard-1', 'A' || substr(test.id(3)::text, 2) || ':shard-2:shard-1',
+    from unnest(array['none:shard-2:shard-1',
+                      'A' || substr(test.id(3)::text, 2) || ':shard-2:shard-1',
                       test.id(3) || ':shard-2:shard-9', test.id(3) || ':shard-2:shard-1:']) name;
 do $$
 declare
@@ -63,7 +64,8 @@ end
 $$;
 select is((select count(*) from pg_prepared_xacts x join alike a on a.gid = x.gid), 4::bigint,
           'others have prepared as well');
-select is_empty('select pg_temp.found(0, p_skip => test.ids(1, 2))', 'and nothing of that is found');
+select is_empty('select pg_temp.found(0, p_skip => test.ids(1, 2))',
+                'and nothing of that is found');
 do $$
 declare
     v_gid text;

@@ -1,4 +1,4 @@
--- shard_state, replication_state, prepared_list and verdicts_by_id: what is unfinished, for people and metrics.
+-- shard_state, replication_state, prepared_list and verdicts_by_id: what is unfinished.
 select * from no_plan();
 call test.reset();
 call test.account('alice', 100);
@@ -56,7 +56,8 @@ select test.same('select pending, attention from pg_temp.state()', $$values ('0'
                  'what is final is not counted');
 
 -- replication_state: this server has no standby; a slot in use holds WAL back
-select test.same('select * from giro.replication_state()', $$values (0, null::bigint, null::bigint)$$,
+select test.same('select * from giro.replication_state()',
+                 $$values (0, null::bigint, null::bigint)$$,
                  'without a standby nothing is known of its lag');
 
 -- it reads no index that grows with the history
