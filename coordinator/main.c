@@ -6,6 +6,7 @@
  */
 #include "api/api.h"
 #include "base/log.h"
+#include "base/supervisor.h"
 #include "batcher/batcher.h"
 #include "cli/options.h"
 #include "cluster/config.h"
@@ -54,7 +55,16 @@ typedef struct Service
     Api *api;
     int drains_left; /* the four above */
     LoopTimer *drain_limit;
+    LoopTimer *watchdog;
 } Service;
+
+/* While this comes round, the loop turns. */
+static void feed_watchdog(void *context)
+{
+    Service *service = context;
+    supervisor_tell("WATCHDOG=1");
+    loop_timer_start(service->watchdog, supervisor_watchdog_ms());
+}
 
 static void drained(void *context)
 {
@@ -82,6 +92,7 @@ static void on_signal(void *context, int number)
         return;
     }
     log_info("signal %d: draining", number);
+    supervisor_tell("STOPPING=1");
     service->drains_left = 4;
     loop_timer_start(service->drain_limit, DRAIN_MS);
     api_drain(service->api, drained, service);
@@ -157,6 +168,7 @@ static bool serve(const Options *options, const Config *config, Error *error)
     if (options->enable_failpoints)
         failpoint_enable();
     service.drain_limit = loop_timer_new(service.loop, drain_took_too_long, &service);
+    service.watchdog = loop_timer_new(service.loop, feed_watchdog, &service);
     start_parts(&service, options, config);
     bool started = start_api(&service, options, error);
     if (started)
@@ -165,11 +177,15 @@ static bool serve(const Options *options, const Config *config, Error *error)
         loop_on_signal(service.loop, SIGINT, on_signal, &service);
         log_info("instance=%s cluster=%s listening on %s:%u", options->instance, config->cluster,
                  options->host, api_port(service.api));
+        supervisor_tell("READY=1");
+        if (supervisor_watchdog_ms() > 0)
+            feed_watchdog(&service);
         loop_run(service.loop);
     }
     if (service.drains_left > 0)
         return true; /* stopped in the middle: the system takes the memory back */
     loop_timer_free(service.drain_limit);
+    loop_timer_free(service.watchdog);
     api_free(service.api);
     folder_free(service.folder);
     reconciler_free(service.reconciler);

@@ -5,12 +5,16 @@
 #include "base/error.h"
 #include "books.h"
 #include "fixture.h"
+#include "girod.h"
 #include "processes.h"
 #include "sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 enum
 {
@@ -402,6 +406,56 @@ static void a_shard_whose_prepared_transactions_are_used_up_is_overloaded_and_lo
 
 #define ending_well(test) cmocka_unit_test_teardown(test, end_case)
 
+/* ---- the supervisor -------------------------------------------------------------------------- */
+
+/* What systemd would listen to; girods that are started now find it in their environment. */
+static int open_supervisor(void)
+{
+    char name[64];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = snprintf(name, sizeof name, "@giro-health-%d", getpid());
+    memcpy(address.sun_path + 1, name + 1, (size_t)length - 1);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct timeval limit = {.tv_sec = NOTICE_MS / 1000};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, size), 0);
+    setenv("NOTIFY_SOCKET", name, 1);
+    setenv("WATCHDOG_USEC", "300000", 1);
+    return fd;
+}
+
+static void hear(int fd, char ret_word[64])
+{
+    ssize_t length = recv(fd, ret_word, 63, 0);
+    check(length > 0, "the supervisor hears nothing");
+    ret_word[length] = '\0';
+}
+
+static void a_supervisor_hears_that_it_is_ready_alive_and_stopping(void **state)
+{
+    char word[64];
+    (void)state;
+    int fd = open_supervisor();
+    Girod *girod = girod_new(cluster, "supervised");
+    unsetenv("NOTIFY_SOCKET");
+    unsetenv("WATCHDOG_USEC");
+    hear(fd, word);
+    assert_string_equal(word, "READY=1");
+    for (int i = 0; i < 3; i++)
+    {
+        hear(fd, word);
+        assert_string_equal(word, "WATCHDOG=1");
+    }
+    girod_signal(girod, SIGTERM);
+    do
+        hear(fd, word);
+    while (strcmp(word, "WATCHDOG=1") == 0);
+    assert_string_equal(word, "STOPPING=1");
+    girod_free(girod);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +468,7 @@ int main(void)
         ending_well(a_dead_shard_is_503_for_all_that_touches_it),
         ending_well(a_paused_shard_delays_only_what_touches_it),
         ending_well(a_shard_whose_prepared_transactions_are_used_up_is_overloaded_and_logged),
+        with_books(a_supervisor_hears_that_it_is_ready_alive_and_stopping),
     };
     return cmocka_run_group_tests_name("health", tests, start, fixture_stop);
 }
