@@ -37,7 +37,7 @@
 
 enum
 {
-    CONNECTION_BYTES = 24 * 1024, /* head and read buffer of one connection */
+    CONNECTION_BYTES = 12 * 1024, /* head and read buffer; cleared after every request */
     DISCARD_MAX = 1024 * 1024,    /* read and dropped beyond the body limit, to answer in order */
     SWEEP_MS = 250,
     EARLY_HEAD_MAX = 1024,

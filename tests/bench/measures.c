@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-static const char against_2pc[] = "ref.plain ref.classic limit.2pc";
-static const char against_saga[] = "ref.plain ref.classic limit.saga";
+static const char against_2pc[] = "ref.plain ref.classic limit.2pc limit.2pc.b128";
+static const char against_saga[] = "ref.plain ref.classic limit.saga limit.saga.b128";
 static const char against_local[] = "ref.function ref.plain";
 
 // clang-format off
@@ -31,6 +31,11 @@ static const Measure measures[] = {
      .load = "participant functions over libpq, batches of 1,000, 2 per direction"},
     {"limit.saga", run_limit, WORLD_MAIN, FLOW_CROSS, MODE_SAGA, .batch = 1000, .in_flight = 2,
      .references = "ref.plain ref.classic", .load = "the same, as sagas"},
+    {"limit.2pc.b128", run_limit, WORLD_MAIN, FLOW_CROSS, MODE_2PC, .batch = 128, .in_flight = 2,
+     .references = "limit.2pc ref.plain",
+     .load = "batches of 128: the most that 256 connections, half in each direction, can fill"},
+    {"limit.saga.b128", run_limit, WORLD_MAIN, FLOW_CROSS, MODE_SAGA, .batch = 128, .in_flight = 2,
+     .references = "limit.saga ref.plain", .load = "the same, as sagas"},
 
     /* Giro over HTTP */
     {"local.c1", run_http, WORLD_MAIN, FLOW_LOCAL, MODE_LOCAL, .connections = 1,

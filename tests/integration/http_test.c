@@ -309,6 +309,20 @@ static void doubtful_headers_are_400_and_close_the_connection(void **state)
     assert_int_equal(bank_balance(client, b), 0);
 }
 
+static void a_head_has_up_to_8_kib(void **state)
+{
+    char header[8 * 1024 - 256];
+    const char *headers[] = {header, NULL};
+    Response response;
+    (void)state;
+    int length = snprintf(header, sizeof header, "X-Other: ");
+    memset(header + length, 'x', sizeof header - (size_t)length - 1);
+    header[sizeof header - 1] = '\0';
+    client_call(client, &(Request){.path = "/version", .headers = headers}, &response);
+    assert_int_equal(response.status, 200);
+    response_done(&response);
+}
+
 static void a_sane_request_id_is_echoed_and_another_is_replaced(void **state)
 {
     static const struct
@@ -499,6 +513,7 @@ int main(void)
         with_books(a_huge_body_is_413_without_being_read),
         with_books(a_body_must_be_announced_as_json),
         with_books(doubtful_headers_are_400_and_close_the_connection),
+        with_books(a_head_has_up_to_8_kib),
         with_books(a_sane_request_id_is_echoed_and_another_is_replaced),
         with_books(other_methods_are_405_with_allow),
         with_books(other_paths_are_404),
