@@ -53,6 +53,9 @@ static const ApiRoute routes[] = {
     {"PATCH", "/v1/accounts/{}", "changeAccount", accounts_patch, {0}, NULL},
     {"GET", "/v1/accounts/{}/entries", "listEntries", accounts_entries, {"limit", "cursor"}, NULL},
 
+    {"GET", "/v1/shards", "listShards", shards_list, {0}, NULL},
+    {"GET", "/v1/partitions", "listPartitions", partitions_list, {"limit", "cursor"}, NULL},
+    {"GET", "/v1/directory", "getDirectory", directory_get, {0}, NULL},
     {"GET", "/v1/prepared", "listPrepared", prepared_get, {"limit", "partial"}, NULL},
     {"POST", "/v1/reconciliations", "createReconciliation", reconciliations_create, {0}, NULL},
     {"GET", "/v1/reconciliations", "listReconciliations", reconciliations_list, {0}, NULL},

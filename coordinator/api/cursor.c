@@ -50,13 +50,9 @@ void cursor_write_seq(const char *id, int64_t seq, char ret_cursor[CURSOR_MAX + 
     snprintf(ret_cursor, CURSOR_MAX + 1, "%s%" PRIx64, prefix, (uint64_t)seq);
 }
 
-bool cursor_read_seq(const char *cursor, const char *id, int64_t *ret_seq, Fault *fault)
+/* A number without leading zeros. */
+static bool read_number(const char *number, int64_t *ret_number, Fault *fault)
 {
-    char prefix[ENTRIES_PREFIX + 1];
-    write_entries_prefix(id, prefix);
-    if (strncmp(cursor, prefix, ENTRIES_PREFIX) != 0)
-        return refuse(fault);
-    const char *number = cursor + ENTRIES_PREFIX;
     size_t length = strlen(number);
     uint64_t seq = 0;
     bool sound =
@@ -65,8 +61,17 @@ bool cursor_read_seq(const char *cursor, const char *id, int64_t *ret_seq, Fault
         seq = strtoull(number, NULL, 16);
     if (!sound || seq > INT64_MAX)
         return refuse(fault);
-    *ret_seq = (int64_t)seq;
+    *ret_number = (int64_t)seq;
     return true;
+}
+
+bool cursor_read_seq(const char *cursor, const char *id, int64_t *ret_seq, Fault *fault)
+{
+    char prefix[ENTRIES_PREFIX + 1];
+    write_entries_prefix(id, prefix);
+    if (strncmp(cursor, prefix, ENTRIES_PREFIX) != 0)
+        return refuse(fault);
+    return read_number(cursor + ENTRIES_PREFIX, ret_seq, fault);
 }
 
 void cursor_write_account(const char *id, char ret_cursor[CURSOR_MAX + 1])
@@ -125,4 +130,14 @@ bool cursor_read_transfer(const char *cursor, TransferKey *ret_key, Fault *fault
     ret_key->created_at_us = (int64_t)us;
     read_bytes(cursor + 1 + TIME_DIGITS, ret_key->id, sizeof ret_key->id);
     return true;
+}
+
+void cursor_write_partition(int64_t number, char ret_cursor[CURSOR_MAX + 1])
+{
+    snprintf(ret_cursor, CURSOR_MAX + 1, "p%" PRIx64, (uint64_t)number);
+}
+
+bool cursor_read_partition(const char *cursor, int64_t *ret_number, Fault *fault)
+{
+    return cursor[0] == 'p' ? read_number(cursor + 1, ret_number, fault) : refuse(fault);
 }

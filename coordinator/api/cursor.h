@@ -33,4 +33,8 @@ typedef struct TransferKey
 void cursor_write_transfer(const TransferKey *key, char ret_cursor[CURSOR_MAX + 1]);
 bool cursor_read_transfer(const char *cursor, TransferKey *ret_key, Fault *fault) ATTR_MUST_USE;
 
+/* Partitions: the last number already seen. */
+void cursor_write_partition(int64_t number, char ret_cursor[CURSOR_MAX + 1]);
+bool cursor_read_partition(const char *cursor, int64_t *ret_number, Fault *fault) ATTR_MUST_USE;
+
 #endif

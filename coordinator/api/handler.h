@@ -101,6 +101,9 @@ void reconciliations_create(Api *api, HttpRequest *request);
 void reconciliations_list(Api *api, HttpRequest *request);
 void reconciliations_get(Api *api, HttpRequest *request);
 
+void shards_list(Api *api, HttpRequest *request);
+void partitions_list(Api *api, HttpRequest *request);
+void directory_get(Api *api, HttpRequest *request);
 void prepared_get(Api *api, HttpRequest *request);
 void metrics_get(Api *api, HttpRequest *request);
 void metrics_get_partitions(Api *api, HttpRequest *request);

@@ -549,3 +549,47 @@ size_t directory_candidates(const Directory *directory, const uint8_t transfer_i
     }
     return count;
 }
+
+size_t directory_partition_count(const Directory *directory)
+{
+    return directory->routing != NULL ? directory->routing->partition_count : 0;
+}
+
+static const RoutingKeyspace *keyspace_of(const Routing *routing, size_t place)
+{
+    const RoutingKeyspace *keyspace = routing->keyspaces;
+    while (place < keyspace->first || place >= keyspace->first + keyspace->count)
+        keyspace++;
+    return keyspace;
+}
+
+void directory_partition(const Directory *directory, size_t place,
+                         DirectoryPartition *ret_partition)
+{
+    const Routing *routing = directory->routing;
+    ASSERT(place < directory_partition_count(directory));
+    const RoutingPartition *partition = &routing->partitions[place];
+    const RoutingKeyspace *keyspace = keyspace_of(routing, place);
+    *ret_partition = (DirectoryPartition){
+        .id = partition->id,
+        .keyspace = keyspace->prefix,
+        .kind = keyspace->kind,
+        .lo = &partition->lo,
+        .hi = partition->endless ? NULL : &partition->hi,
+        .shard = directory->listed[partition->shard],
+        .epoch = partition->epoch,
+    };
+}
+
+size_t directory_keyspace_count(const Directory *directory)
+{
+    return directory->routing != NULL ? directory->routing->keyspace_count : 0;
+}
+
+void directory_keyspace(const Directory *directory, size_t place, DirectoryKeyspace *ret_keyspace)
+{
+    ASSERT(place < directory_keyspace_count(directory));
+    const RoutingKeyspace *keyspace = &directory->routing->keyspaces[place];
+    *ret_keyspace = (DirectoryKeyspace){keyspace->prefix, keyspace->kind, keyspace->default_mode,
+                                        keyspace->count};
+}

@@ -74,6 +74,31 @@ size_t directory_shard_count(const Directory *directory);
 Shard *directory_shard(const Directory *directory, size_t position);
 Shard *directory_shard_by_name(const Directory *directory, const char *name); /* NULL if unknown */
 
+/* The partitions and keyspaces of the copy at hand, by place. Lent until the next turn. */
+typedef struct DirectoryPartition
+{
+    int32_t id;
+    const char *keyspace; /* its prefix */
+    KeyspaceKind kind;
+    const Route *lo;
+    const Route *hi; /* NULL: no upper end */
+    const Shard *shard;
+    int64_t epoch;
+} DirectoryPartition;
+size_t directory_partition_count(const Directory *directory);
+void directory_partition(const Directory *directory, size_t place,
+                         DirectoryPartition *ret_partition);
+
+typedef struct DirectoryKeyspace
+{
+    const char *prefix;
+    KeyspaceKind kind;
+    TransferMode default_mode;
+    size_t partition_count;
+} DirectoryKeyspace;
+size_t directory_keyspace_count(const Directory *directory);
+void directory_keyspace(const Directory *directory, size_t place, DirectoryKeyspace *ret_keyspace);
+
 /* The shards on which a transfer with this id can have its home: for hash keyspaces those that own
  * routes starting with the id's first 4 bytes, for others all owners. Returns the number written.
  */

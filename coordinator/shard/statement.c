@@ -100,6 +100,8 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                                "select * from giro.shard_state($1::int)"},
     [STATEMENT_REPLICATION_STATE] = {"replication_state", STATEMENT_IS_LONG_READ,
                                      "select * from giro.replication_state()"},
+    [STATEMENT_SHARD_REPORT] = {"shard_report", STATEMENT_IS_READ,
+                                "select * from giro.shard_report()"},
     [STATEMENT_ACCOUNT_CREATE] = {"account_create", STATEMENT_IS_CALL,
                                   "select * from giro.account_create($1::int, $2::bigint,"
                                   " $3::text, $4::bytea, $5::text, $6::bigint, $7::boolean,"

@@ -226,6 +226,7 @@ def known_outcomes(world, examples):
                    path=f"/v1/transfers?debit_account={examples.debit}&idempotency_key={key}")
     for limit in ("", "?limit=1"):
         for name, path in (("listAccounts", "/v1/accounts"), ("listTransfers", "/v1/transfers"),
+                           ("listPartitions", "/v1/partitions"),
                            ("listEntries", f"/v1/accounts/{examples.debit}/entries")):
             page = examples.check(name, 200, path=path + limit).value()
             if page["next_cursor"] is not None:

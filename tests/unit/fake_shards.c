@@ -207,3 +207,32 @@ ShardCounts shard_counts(const Shard *shard)
     (void)shard;
     return (ShardCounts){.sessions_open = 4, .sessions_busy = 1};
 }
+
+size_t directory_partition_count(const Directory *directory)
+{
+    (void)directory;
+    return 0;
+}
+
+void directory_partition(const Directory *directory, size_t place,
+                         DirectoryPartition *ret_partition)
+{
+    (void)directory;
+    (void)place;
+    (void)ret_partition;
+    ASSERT(false);
+}
+
+size_t directory_keyspace_count(const Directory *directory)
+{
+    (void)directory;
+    return 0;
+}
+
+void directory_keyspace(const Directory *directory, size_t place, DirectoryKeyspace *ret_keyspace)
+{
+    (void)directory;
+    (void)place;
+    (void)ret_keyspace;
+    ASSERT(false);
+}
