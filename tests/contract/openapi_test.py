@@ -24,6 +24,7 @@ import time
 import uuid
 
 import exposition
+import lint
 import monitoring
 import mutations
 from description import Description
@@ -456,6 +457,7 @@ def main():
     seed = int(os.environ.get("GIRO_TEST_SEED", "20"))
     print(f"seed {seed}")
     world = World(sys.argv[1], seed)
+    world.note("the description", "/openapi.json", lint.judge(world.description.document))
     examples = Examples(world)
     known_outcomes(world, examples)
     prepared(world, examples)
