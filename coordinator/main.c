@@ -33,6 +33,7 @@ enum
     SESSION_WAIT_MS = 2000,
     VISIBLE_WAIT_MS = 250,
     DIRECTORY_POLL_MS = 5000,
+    INTAKE_PERIOD_MS = 500,
     SAMPLE_PERIOD_MS = 5000,
     ARRIVE_TIMEOUT_MS = 10000,
     DRAIN_MS = 20000, /* what is decided and cannot be applied by then is left as it is */
@@ -49,6 +50,7 @@ typedef struct Service
     Loop *loop;
     Metrics *metrics;
     Directory *directory;
+    Intake *intake;
     Batcher *batcher;
     Reconciler *reconciler;
     Folder *folder;
@@ -121,9 +123,16 @@ static DirectoryOptions directory_options(const Options *options, const Config *
 static void start_parts(Service *service, const Options *options, const Config *config)
 {
     DirectoryOptions directory = directory_options(options, config);
+    IntakeOptions intake = {
+        .dsn = config->directory.dsn,
+        .period_ms = INTAKE_PERIOD_MS,
+        .deadline_ms = CONNECT_MS,
+    };
+    service->intake = intake_new(service->loop, &intake);
     BatcherOptions batcher = {
         .instance = options->instance,
         .metrics = service->metrics,
+        .intake = service->intake,
         .transfers_max = TRANSFERS_MAX,
         .batches_max = BATCHES_MAX,
         .batch_transfers = (size_t)options->batch,
@@ -152,6 +161,7 @@ static bool start_api(Service *service, const Options *options, Error *error)
         .directory = service->directory,
         .batcher = service->batcher,
         .reconciler = service->reconciler,
+        .intake = service->intake,
         .address = {.host = options->host, .port = options->port},
         .connections_max = CONNECTIONS_MAX,
         .arrive_timeout_ms = ARRIVE_TIMEOUT_MS,
@@ -190,6 +200,7 @@ static bool serve(const Options *options, const Config *config, Error *error)
     folder_free(service.folder);
     reconciler_free(service.reconciler);
     batcher_free(service.batcher);
+    intake_free(service.intake);
     directory_free(service.directory);
     metrics_free(service.metrics);
     loop_free(service.loop);

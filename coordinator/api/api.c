@@ -56,6 +56,8 @@ static const ApiRoute routes[] = {
     {"GET", "/v1/shards", "listShards", shards_list, {0}, NULL},
     {"GET", "/v1/partitions", "listPartitions", partitions_list, {"limit", "cursor"}, NULL},
     {"GET", "/v1/directory", "getDirectory", directory_get, {0}, NULL},
+    {"POST", "/v1/intake/actions/pause", "pauseIntake", intake_pause, {0}, NULL},
+    {"POST", "/v1/intake/actions/resume", "resumeIntake", intake_resume, {0}, NULL},
     {"GET", "/v1/prepared", "listPrepared", prepared_get, {"limit", "partial"}, NULL},
     {"POST", "/v1/reconciliations", "createReconciliation", reconciliations_create, {0}, NULL},
     {"GET", "/v1/reconciliations", "listReconciliations", reconciliations_list, {0}, NULL},
@@ -316,7 +318,7 @@ static void count_answer(void *context, const HttpRequest *request, int status)
 static void on_drain_timer(void *context)
 {
     Api *api = context;
-    if (caller_count(api->caller) > 0)
+    if (caller_count(api->caller) > 0 || intake_changes(api->options.intake) > 0)
         loop_timer_start(api->drain_timer, DRAIN_POLL_MS);
     else
         api->drained(api->drained_context);

@@ -14,6 +14,7 @@
 #include "loop/loop.h"
 #include "reconcile/reconciler.h"
 #include "shard/directory.h"
+#include "shard/intake.h"
 
 typedef struct Api Api;
 
@@ -23,6 +24,7 @@ typedef struct ApiOptions
     Directory *directory;
     Batcher *batcher;
     Reconciler *reconciler;
+    Intake *intake;
     Metrics *metrics;
     ListenAddress address; /* without tokens: loopback only */
     unsigned connections_max;

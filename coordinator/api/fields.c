@@ -1,6 +1,7 @@
 /* See fields.h. */
 #include "api/fields.h"
 
+#include "shard/intake.h"
 #include "shard/route.h"
 
 #include <inttypes.h>
@@ -273,6 +274,23 @@ bool fields_resolution(const Json *body, const char **ret_reason, TransferState 
                          "an outcome is \"posted\" or \"reversed\"");
     *ret_reason = reason;
     *ret_outcome = state;
+    return true;
+}
+
+bool fields_intake(const Json *body, const char **ret_reason, const char **ret_scope, Fault *fault)
+{
+    static const char *const names[] = {"reason", "scope"};
+    const char *reason;
+    const char *scope;
+    if (!check_names(body, names, ARRAY_LENGTH(names), fault) ||
+        !required_string(body, "reason", &reason, fault) || !check_reason(reason, fault) ||
+        !required_string(body, "scope", &scope, fault))
+        return false;
+    if (!intake_scope_is_valid(scope))
+        return fault_set(fault, ERROR_BODY_INVALID, "scope",
+                         "a scope is \"all\", \"shard:<name>\" or \"account:<id>\"");
+    *ret_reason = reason;
+    *ret_scope = scope;
     return true;
 }
 

@@ -61,6 +61,9 @@ bool fields_action(const Json *body, const char **ret_reason, Fault *fault) ATTR
 /* The body of a resolve: the same, and whether it is to be posted or reversed. */
 bool fields_resolution(const Json *body, const char **ret_reason, TransferState *ret_outcome,
                        Fault *fault) ATTR_MUST_USE;
+/* The body of a pause or resume: why, and a scope as intake.h has them. */
+bool fields_intake(const Json *body, const char **ret_reason, const char **ret_scope,
+                   Fault *fault) ATTR_MUST_USE;
 /* The body of one transfer; its key stands in a header and is left NULL. */
 bool fields_transfer(const Json *body, Arena *arena, TransferRequest *ret_request,
                      Fault *fault) ATTR_MUST_USE;

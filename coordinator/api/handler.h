@@ -103,6 +103,8 @@ void reconciliations_get(Api *api, HttpRequest *request);
 
 void shards_list(Api *api, HttpRequest *request);
 void partitions_list(Api *api, HttpRequest *request);
+void intake_pause(Api *api, HttpRequest *request);
+void intake_resume(Api *api, HttpRequest *request);
 void directory_get(Api *api, HttpRequest *request);
 void prepared_get(Api *api, HttpRequest *request);
 void metrics_get(Api *api, HttpRequest *request);

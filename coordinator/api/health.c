@@ -23,7 +23,7 @@ static ErrorCode find_trouble(const Api *api)
 {
     if (api->draining)
         return ERROR_DRAINING;
-    if (!directory_is_loaded(api->directory))
+    if (!directory_is_loaded(api->directory) || !intake_is_loaded(api->options.intake))
         return ERROR_DIRECTORY_UNAVAILABLE;
     for (size_t i = 0; i < directory_shard_count(api->directory); i++)
     {
@@ -48,6 +48,25 @@ static void write_shard(JsonWriter *writer, const Shard *shard)
     json_end_object(writer);
 }
 
+/* What is paused, for anybody to hear: no accounts and no reasons. */
+static void write_intake(JsonWriter *writer, const Intake *intake)
+{
+    int64_t accounts = 0;
+    json_begin_object(writer, "intake");
+    json_begin_array(writer, "paused");
+    for (size_t i = 0; i < intake_count(intake); i++)
+    {
+        const char *scope = intake_scope(intake, i)->scope;
+        bool is_account = strncmp(scope, "account:", strlen("account:")) == 0;
+        accounts += is_account;
+        if (!is_account)
+            json_put_string(writer, NULL, scope);
+    }
+    json_end_array(writer);
+    json_put_integer(writer, "paused_accounts", accounts);
+    json_end_object(writer);
+}
+
 static void write_details(JsonWriter *writer, const Api *api)
 {
     const Directory *directory = api->directory;
@@ -62,6 +81,7 @@ static void write_details(JsonWriter *writer, const Api *api)
     for (size_t i = 0; i < directory_shard_count(directory); i++)
         write_shard(writer, directory_shard(directory, i));
     json_end_array(writer);
+    write_intake(writer, api->options.intake);
     json_put_integer(writer, "transfers_in_flight", (int64_t)counts.transfers);
     json_put_integer(writer, "batches_in_flight", (int64_t)counts.batches);
 }

@@ -8,6 +8,7 @@
 #include "api/handler.h"
 
 #include "api/cursor.h"
+#include "api/intake_document.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -331,6 +332,9 @@ void directory_get(Api *api, HttpRequest *request)
     json_put_integer(writer, "shards", (int64_t)directory_shard_count(directory));
     json_put_integer(writer, "partitions", (int64_t)directory_partition_count(directory));
     write_keyspaces(writer, directory);
+    json_begin_object(writer, "intake");
+    intake_document_write(writer, api->options.intake);
+    json_end_object(writer);
     json_end_object(writer);
     answer_json(request, 200, writer, &(HttpReply){0});
 }

@@ -164,8 +164,9 @@ static const ErrorRow rows[ERROR_COUNT] = {
               "Nothing happened and the key stays free. Repeat with the same key after "
               "Retry-After."),
     [ERROR_DRAINING] =
-        LATER("draining", 503, 1000, "The coordinator is shutting down",
-              "Nothing happened and the key stays free. Repeat with the same key, at another "
+        LATER("draining", 503, 1000, "No new transfers are taken now",
+              "Nothing happened and the key stays free: the coordinator is shutting down, or an "
+              "operator has paused intake, as detail says. Repeat with the same key, at another "
               "coordinator or after Retry-After."),
     [ERROR_OUTCOME_UNKNOWN] = {"outcome-unknown",
                                "The outcome is not known yet; repeat the same request",

@@ -370,6 +370,7 @@ Batcher *batcher_new(Loop *loop, Directory *directory, const BatcherOptions *opt
     ProtocolOptions protocol = {
         .instance = options->instance,
         .metrics = options->metrics,
+        .intake = options->intake,
         .batches_max = options->batches_max,
         .stage_deadline_ms = options->stage_deadline_ms,
         .session_wait_ms = options->session_wait_ms,

@@ -16,6 +16,7 @@
 #include "base/metrics.h"
 #include "protocol/recovery.h"
 #include "protocol/transfer.h"
+#include "shard/intake.h"
 
 #include <stdio.h>
 #include <sys/queue.h>
@@ -26,6 +27,7 @@ typedef struct BatcherOptions
 {
     const char *instance; /* this coordinator's name; part of every GID */
     Metrics *metrics;
+    const Intake *intake;   /* what takes nothing new; NULL: everything is taken */
     size_t transfers_max;   /* in flight and queued; more get ERROR_OVERLOADED */
     size_t batches_max;     /* in flight */
     size_t batch_transfers; /* per batch */

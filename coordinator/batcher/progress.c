@@ -270,6 +270,10 @@ void progress_take_result(Batcher *batcher, Transfer *transfer)
         batcher_land_not_accepted(batcher, transfer, ERROR_DEBIT_ACCOUNT_NOT_FOUND,
                                   transfer->request.debit_account);
         break;
+    case RESULT_CLOSED:
+        batcher_land_not_accepted(batcher, transfer, transfer->failure.code,
+                                  transfer->failure.text);
+        break;
     case RESULT_BUSY:
     case RESULT_STALE:
     case RESULT_MOVING:

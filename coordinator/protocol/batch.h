@@ -39,6 +39,7 @@ typedef enum TransferResult
     RESULT_RECEIVED,       /* `receipt` stands durably on the credit account's shard */
     RESULT_REFUND_REFUSED, /* the money cannot be paid back now; `failure` says why */
     RESULT_NO_DEBIT_ACCOUNT,
+    RESULT_CLOSED, /* new, and nothing new is taken there; `failure` says why */
     RESULT_BUSY,
     RESULT_STALE,
     RESULT_MOVING,

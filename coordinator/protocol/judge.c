@@ -113,6 +113,9 @@ static void judge_one(const JudgeAccount *accounts, JudgeTransfer *transfer)
     const JudgeAccount *credit = account_at(accounts, transfer->credit);
     transfer->refusal = ERROR_NONE;
     transfer->verdict = obstacle(debit, credit);
+    bool is_at_home = transfer->verdict != JUDGE_IS_STALE && transfer->verdict != JUDGE_IS_MOVING;
+    if (transfer->is_closed && is_at_home)
+        transfer->verdict = JUDGE_IS_CLOSED;
     if (transfer->verdict != JUDGE_ACCEPTED)
         return;
     transfer->refusal = refusal_of(debit, credit, transfer);

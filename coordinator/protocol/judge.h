@@ -66,14 +66,16 @@ typedef enum JudgeVerdict
     JUDGE_IS_BUSY,
     JUDGE_IS_STALE,
     JUDGE_IS_MOVING,
+    JUDGE_IS_CLOSED,
 } JudgeVerdict;
 
 #define JUDGE_ELSEWHERE SIZE_MAX
 
 typedef struct JudgeTransfer
 {
-    bool skip;    /* its outcome stands already (a replay): it is not judged */
-    size_t debit; /* index into the accounts; JUDGE_ELSEWHERE: that leg is not of this batch */
+    bool skip;      /* its outcome stands already (a replay): it is not judged */
+    bool is_closed; /* it is new, and nothing new is taken there: turned away */
+    size_t debit;   /* index into the accounts; JUDGE_ELSEWHERE: that leg is not of this batch */
     size_t credit;
     int64_t amount;
     const char *currency;

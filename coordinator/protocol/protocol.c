@@ -285,6 +285,7 @@ static void set_obstacle(const Batch *batch, Transfer *transfer, JudgeVerdict ve
         [JUDGE_IS_BUSY] = RESULT_BUSY,
         [JUDGE_IS_STALE] = RESULT_STALE,
         [JUDGE_IS_MOVING] = RESULT_MOVING,
+        [JUDGE_IS_CLOSED] = RESULT_CLOSED,
     };
     transfer->result = by_verdict[verdict];
     transfer->debit_is_busy = is_busy(batch, transfer->debit_index);

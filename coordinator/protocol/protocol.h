@@ -10,11 +10,13 @@
 #include "protocol/batch_meters.h"
 #include "protocol/gid.h"
 #include "protocol/recovery.h"
+#include "shard/intake.h"
 
 typedef struct ProtocolOptions
 {
     const char *instance; /* this coordinator's name, part of every GID: [a-z0-9-] */
     Metrics *metrics;
+    const Intake *intake; /* NULL: everything is taken */
     size_t batches_max;
     uint64_t stage_deadline_ms;
     uint64_t session_wait_ms; /* how long a batch waits for a session before it gives up */

@@ -185,10 +185,32 @@ static bool is_settled_already(const Batch *batch, const Transfer *transfer)
     return transfer->found == NULL || transfer_state_is_final(transfer->found->state);
 }
 
+/* Is it new, and nothing new taken where it goes? What was accepted goes on. */
+static bool is_closed(const Batch *batch, Transfer *transfer)
+{
+    bool is_new =
+        batch->kind == BATCH_LOCAL || batch->kind == BATCH_TWO_PHASE || batch->kind == BATCH_HOLD;
+    IntakeTouch touch = {
+        .debit_account = transfer->request.debit_account,
+        .credit_account = transfer->request.credit_account,
+        .debit_shard = shard_name(transfer->debit.shard),
+        .credit_shard = shard_name(transfer->credit.shard),
+    };
+    const char *why =
+        is_new ? intake_obstacle(protocol_options(batch->protocol)->intake, &touch) : NULL;
+    if (why != NULL)
+        error_set(&transfer->failure, ERROR_DRAINING, "%s", why);
+    return why != NULL;
+}
+
 void judge_send(Batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
-        batch->judged[i].skip = is_settled_already(batch, batch->transfers[i]);
+    {
+        JudgeTransfer *judged = &batch->judged[i];
+        judged->skip = is_settled_already(batch, batch->transfers[i]);
+        judged->is_closed = !judged->skip && is_closed(batch, batch->transfers[i]);
+    }
     batch->entry_count = judge(batch->accounts, batch->judged, batch->count, batch->entries);
     batch->judged_once = true;
     count_verdicts(batch);

@@ -167,6 +167,12 @@ static const StatementRow rows[STATEMENT_COUNT] = {
     [STATEMENT_NOTE_MARKS] = {"note_marks", STATEMENT_IS_DIRECTORY,
                               "select giro_directory.note_marks($1::text, $2::text[],"
                               " $3::bigint[], $4::uuid[])"},
+    [STATEMENT_READ_INTAKE] = {"read_intake", STATEMENT_IS_DIRECTORY,
+                               "select * from giro_directory.read_intake()"},
+    [STATEMENT_PAUSE_INTAKE] = {"pause_intake", STATEMENT_IS_DIRECTORY,
+                                "select giro_directory.pause_intake($1::text, $2::text)"},
+    [STATEMENT_RESUME_INTAKE] = {"resume_intake", STATEMENT_IS_DIRECTORY,
+                                 "select giro_directory.resume_intake($1::text)"},
 };
 
 const StatementRow *statement_row(Statement statement)

@@ -150,6 +150,8 @@ class Examples:
             "cancelTransfer": lambda: {"reason": "a contract test"},
             "retryTransfer": lambda: {"reason": "a contract test"},
             "resolveTransfer": lambda: {"reason": "a contract test", "outcome": "reversed"},
+            "pauseIntake": lambda: {"reason": "a contract test", "scope": "account:r:nobody"},
+            "resumeIntake": lambda: {"reason": "a contract test", "scope": "account:r:nobody"},
             "createAccount": lambda: {"id": self.world.fresh("r:a"), "currency": "USD"},
             "changeAccount": lambda: {"reason": "a contract test", "floor": -5},
             "armFailpoint": lambda: {"action": "error", "count": 1, "ms": 0},
@@ -216,6 +218,7 @@ def known_outcomes(world, examples):
                        path=f"/v1/accounts/{examples.poor}")
     examples.check("changeAccount", 409, {"reason": "a contract test", "status": "closed"},
                    path=f"/v1/accounts/{examples.credit}")
+    paused(examples)
     reconciled(examples)
     pending_and_reversed(world, examples)
     doubtful(world, examples)
@@ -273,6 +276,20 @@ def actions(examples, saga):
     examples.check("resolveTransfer", 409, wished, path=f"{path}/resolve")
     examples.check("resolveTransfer", 200, wished,
                    path=f"/v1/transfers/{examples.posted}/actions/resolve")
+
+
+def paused(examples):
+    """An account whose transfers are turned away, but for those that are known."""
+    change = {"reason": "a contract test", "scope": f"account:{examples.credit}"}
+    key = examples.world.fresh()
+    examples.pay(201, key)
+    examples.check("pauseIntake", 200, change)
+    examples.pay(503)
+    examples.pay(200, key)
+    examples.check("getDirectory", 200)
+    examples.check("ready", 200, path="/readyz?verbose")
+    examples.check("resumeIntake", 200, change)
+    examples.pay(201)
 
 
 def reconciled(examples):

@@ -351,9 +351,39 @@ static void random_batches_keep_every_promise(void **state)
     }
 }
 
+static void what_is_closed_is_turned_away_and_changes_nothing(void **state)
+{
+    Case c;
+    (void)state;
+    two_open_accounts(&c);
+    c.transfers[0] = transfer(0, 1, 60);
+    c.transfers[0].is_closed = true;
+    c.transfers[1] = transfer(0, 1, 60);
+    judge_first(&c, 2);
+    assert_int_equal(c.transfers[0].verdict, JUDGE_IS_CLOSED);
+    assert_false(judge_is_recorded(&c.transfers[0]));
+    assert_int_equal(c.transfers[1].verdict, JUDGE_ACCEPTED);
+    assert_int_equal(c.entry_count, 2);
+    /* Where it is at home has to be known first: its key may stand there. */
+    static const JudgePresence presences[] = {JUDGE_STALE_ROUTE, JUDGE_PARTITION_MOVING, JUDGE_BUSY,
+                                              JUDGE_MISSING};
+    static const JudgeVerdict verdicts[] = {JUDGE_IS_STALE, JUDGE_IS_MOVING, JUDGE_IS_CLOSED,
+                                            JUDGE_IS_CLOSED};
+    for (size_t i = 0; i < ARRAY_LENGTH(presences); i++)
+    {
+        two_open_accounts(&c);
+        c.accounts[0].presence = presences[i];
+        c.transfers[0] = transfer(0, 1, 60);
+        c.transfers[0].is_closed = true;
+        judge_first(&c, 1);
+        assert_int_equal(c.transfers[0].verdict, verdicts[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_closed_is_turned_away_and_changes_nothing),
         cmocka_unit_test(posts_both_legs_with_running_balances),
         cmocka_unit_test(a_credit_of_the_same_batch_pays_for_a_later_debit),
         cmocka_unit_test(refuses_for_every_reason_and_moves_nothing),

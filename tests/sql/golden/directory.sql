@@ -75,6 +75,24 @@ begin
 end
 $$;
 
+CREATE FUNCTION giro_directory.pause_intake(p_scope text, p_reason text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+begin
+    lock table paused_intake in share row exclusive mode;
+    if not exists (select from paused_intake p where p.scope = p_scope)
+        and (select count(*) from paused_intake) >= 64
+    then
+        return false;
+    end if;
+    insert into paused_intake (scope, reason)
+    values (p_scope, p_reason)
+    on conflict (scope) do update set reason = excluded.reason;
+    return true;
+end
+$$;
+
 CREATE FUNCTION giro_directory.raise_version(p_changed boolean) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
@@ -91,6 +109,11 @@ CREATE FUNCTION giro_directory.read_cluster() RETURNS TABLE(name text, format_ve
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
     AS $$select c.name, c.format_version, c.version from cluster c$$;
+
+CREATE FUNCTION giro_directory.read_intake() RETURNS TABLE(scope text, reason text, since timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$select p.scope, p.reason, p.since from paused_intake p order by p.scope$$;
 
 CREATE FUNCTION giro_directory.read_keyspaces() RETURNS TABLE(prefix text, kind text, default_mode text)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -138,6 +161,16 @@ begin
     insert into readmissions (shard, epoch, timeline, fenced, missing_marks, reason)
     values (p_shard, v_epoch, p_timeline, p_fenced, p_missing, p_reason);
     return v_epoch;
+end
+$$;
+
+CREATE FUNCTION giro_directory.resume_intake(p_scope text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'giro_directory', 'pg_temp'
+    AS $$
+begin
+    delete from paused_intake p where p.scope = p_scope;
+    return found;
 end
 $$;
 
@@ -340,6 +373,14 @@ ALTER TABLE giro_directory.partitions ALTER COLUMN partition ADD GENERATED ALWAY
     CACHE 1
 );
 
+CREATE TABLE giro_directory.paused_intake (
+    scope text NOT NULL COLLATE pg_catalog."C",
+    reason text NOT NULL,
+    since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT paused_intake_says_why CHECK (((octet_length(reason) >= 1) AND (octet_length(reason) <= 1000))),
+    CONSTRAINT paused_intake_scope_is_one CHECK ((scope ~ '^(all|shard:[a-z0-9-]{1,40}|account:[A-Za-z0-9._:@-]{1,96})$'::text))
+);
+
 CREATE TABLE giro_directory.readmissions (
     shard text NOT NULL COLLATE pg_catalog."C",
     epoch bigint NOT NULL,
@@ -388,6 +429,9 @@ ALTER TABLE ONLY giro_directory.partitions
 ALTER TABLE ONLY giro_directory.partitions
     ADD CONSTRAINT partitions_upper_ends_differ UNIQUE NULLS NOT DISTINCT (keyspace, hi) DEFERRABLE INITIALLY DEFERRED;
 
+ALTER TABLE ONLY giro_directory.paused_intake
+    ADD CONSTRAINT paused_intake_key PRIMARY KEY (scope);
+
 ALTER TABLE ONLY giro_directory.readmissions
     ADD CONSTRAINT readmissions_key PRIMARY KEY (shard, epoch);
 
@@ -418,9 +462,13 @@ REVOKE ALL ON FUNCTION giro_directory.grant_coordinator(p_role name) FROM PUBLIC
 
 REVOKE ALL ON FUNCTION giro_directory.note_marks(p_coordinator text, p_shards text[], p_epochs bigint[], p_batches uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION giro_directory.pause_intake(p_scope text, p_reason text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION giro_directory.raise_version(p_changed boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION giro_directory.read_cluster() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.read_intake() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION giro_directory.read_keyspaces() FROM PUBLIC;
 
@@ -431,6 +479,8 @@ REVOKE ALL ON FUNCTION giro_directory.read_partitions() FROM PUBLIC;
 REVOKE ALL ON FUNCTION giro_directory.read_shards() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION giro_directory.readmit(p_shard text, p_dsn text, p_system_identifier text, p_epoch bigint, p_timeline text, p_fenced text, p_missing uuid[], p_reason text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION giro_directory.resume_intake(p_scope text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION giro_directory.setup_cluster(p_name text) FROM PUBLIC;
 
