@@ -2,6 +2,7 @@
  * giroctl, as an operator uses it: what is changed, and asked before; the books; what is prepared.
  */
 #include "fixture.h"
+#include "processes.h"
 #include "sql.h"
 #include "tool.h"
 
@@ -382,6 +383,161 @@ static void prepared_transactions_are_listed_with_their_classes(void **state)
     tool_end_done(&end);
 }
 
+/* ---- the whole service ----------------------------------------------------------------------- */
+
+/* The line of a list of findings that is about this part and this check; 0 if there is none. */
+static int line_of(const char *csv, const char *part, const char *check_name)
+{
+    for (int line = 1; line < (int)tool_line_count(csv); line++)
+    {
+        char *left = tool_csv_value(csv, line, "part");
+        char *right = tool_csv_value(csv, line, "check");
+        bool found = strcmp(left, part) == 0 && strcmp(right, check_name) == 0;
+        free(left);
+        free(right);
+        if (found)
+            return line;
+    }
+    return 0;
+}
+
+static void finds(const ToolEnd *end, const char *part, const char *what, const char *result)
+{
+    int line = line_of(end->out, part, what);
+    check(line > 0, "nothing of %s, %s: %s", part, what, end->out);
+    char *found = tool_csv_value(end->out, line, "result");
+    check(strcmp(found, result) == 0, "%s, %s is %s and not %s", part, what, found, result);
+    free(found);
+}
+
+static void a_healthy_cluster_is_ok_in_every_check(void **state)
+{
+    (void)state;
+    ToolEnd end = tool_expect(url, 0, "doctor", "-o", "csv", NULL);
+    static const char *const checks[] = {"usable",   "version",     "role",  "prepared slots",
+                                         "sessions", "replication", "clock", "prepared"};
+    for (size_t i = 0; i < ARRAY_LENGTH(checks); i++)
+    {
+        finds(&end, "shard-1", checks[i], "ok");
+        finds(&end, "shard-2", checks[i], "ok");
+    }
+    finds(&end, "girod", "ready", "ok");
+    finds(&end, "girod", "version", "ok");
+    finds(&end, "directory", "reachable", "ok");
+    tool_lacks(end.out, ",fail,");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "doctor", NULL);
+    tool_has(end.out, "PART ");
+    tool_end_done(&end);
+}
+
+static void foreign_prepared_transactions_are_a_warning(void **state)
+{
+    (void)state;
+    sql_run(cluster_dsn(cluster, HOME),
+            "begin; create table public.somebody_elses(); prepare transaction 'by hand'");
+    ToolEnd end = tool_expect(url, 0, "doctor", "-o", "csv", NULL);
+    sql_run(cluster_dsn(cluster, HOME), "rollback prepared 'by hand'");
+    finds(&end, "shard-1", "prepared", "warn");
+    finds(&end, "shard-2", "prepared", "ok");
+    tool_end_done(&end);
+}
+
+/* A transfer shows in the status when it is a second old. */
+static void await_waiting(const char *shard)
+{
+    for (int i = 0; i < 100; i++)
+    {
+        ToolEnd end = tool_expect(url, 0, "status", "-o", "csv", NULL);
+        int line = line_of(end.out, shard, "transfers");
+        tool_end_done(&end);
+        if (line > 0)
+            return;
+        processes_pause_ms(100);
+    }
+    fail_msg("nothing waits for %s", shard);
+}
+
+static void a_dead_shard_shows_and_fails_the_check(void **state)
+{
+    AccountName a;
+    AccountName b;
+    Id id;
+    (void)state;
+    pair(100, a, b);
+    cluster_signal_postgres(cluster, REMOTE, SIGKILL);
+    pay(a, b, "saga", id);
+    ToolEnd end = tool_expect(url, 9, "doctor", "-o", "csv", NULL);
+    finds(&end, "shard-2", "reachable", "fail");
+    finds(&end, "shard-1", "usable", "ok");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "status", "-o", "csv", NULL);
+    finds(&end, "shard-2", "database", "down");
+    finds(&end, "shard-1", "database", "usable");
+    tool_end_done(&end);
+    await_waiting("shard-2");
+    end = tool_expect(url, 0, "shard", "list", "-o", "csv", NULL);
+    char *usable = tool_csv_value(end.out, 2, "usable");
+    char *trouble = tool_csv_value(end.out, 2, "trouble");
+    assert_string_equal(usable, "false");
+    assert_true(strlen(trouble) > 0);
+    free(usable);
+    free(trouble);
+    tool_end_done(&end);
+    cluster_start_postgres(cluster);
+    end = tool_expect(url, 0, "transfer", "watch", id, NULL);
+    tool_end_done(&end);
+}
+
+static void shards_and_partitions_are_listed(void **state)
+{
+    (void)state;
+    ToolEnd end = tool_expect(url, 0, "shard", "list", "-o", "json", NULL);
+    Json *shards = tool_json(&end);
+    assert_int_equal(json_array_length(json_field(shards, "items")), 2);
+    json_free(shards);
+    tool_end_done(&end);
+    int64_t count =
+        sql_integer(cluster_dsn(cluster, 0), "select count(*) from giro_directory.partitions");
+    end = tool_expect(url, 0, "partition", "list", "--all", "-o", "csv", NULL);
+    assert_int_equal(tool_line_count(end.out), count + 1);
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "partition", "list", "--limit", "3", NULL);
+    assert_int_equal(tool_line_count(end.out), 4);
+    tool_end_done(&end);
+}
+
+/* ---- intake ---------------------------------------------------------------------------------- */
+
+static void intake_is_paused_and_resumed(void **state)
+{
+    AccountName a;
+    AccountName b;
+    char scope[ACCOUNT_ID_MAX + 16];
+    (void)state;
+    pair(100, a, b);
+    snprintf(scope, sizeof scope, "account:%s", a);
+    ToolEnd end = tool_expect(url, 0, "intake", "pause", scope, "--yes", "--reason", reason, NULL);
+    tool_has(end.err, "pause the intake of account:");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "status", "-o", "csv", NULL);
+    finds(&end, "intake", scope, "paused");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "doctor", "-o", "csv", NULL);
+    finds(&end, "girod", "intake", "warn");
+    tool_end_done(&end);
+    end = tool_expect(url, 7, "transfer", "create", a, b, "5", "EUR", "--timeout", "1s", NULL);
+    tool_lacks(end.err, "not known");
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "intake", "resume", scope, "--yes", "--reason", reason, NULL);
+    tool_end_done(&end);
+    end = tool_expect(url, 0, "transfer", "create", a, b, "5", "EUR", NULL);
+    tool_end_done(&end);
+    end = tool_expect(url, 2, "intake", "pause", "everything", "--yes", "--reason", reason, NULL);
+    tool_end_done(&end);
+    bank_await_balance(client, b, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +554,11 @@ int main(void)
         with_books(broken_books_are_found_and_named),
         with_books(long_work_has_a_bar_on_a_terminal),
         with_books(prepared_transactions_are_listed_with_their_classes),
+        with_books(a_healthy_cluster_is_ok_in_every_check),
+        with_books(foreign_prepared_transactions_are_a_warning),
+        with_books(a_dead_shard_shows_and_fails_the_check),
+        with_books(shards_and_partitions_are_listed),
+        with_books(intake_is_paused_and_resumed),
     };
     return cmocka_run_group_tests_name("giroctl_operator", tests, start, fixture_stop);
 }
