@@ -16,11 +16,11 @@ static void put(Address *address, const char *text)
     address->length += length;
 }
 
-/* All but the unreserved characters of RFC 3986. */
+/* The unreserved characters of RFC 3986, and of the others those that account ids have. */
 static bool is_plain(char byte)
 {
     return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= 'a' && byte <= 'z') || (byte != '\0' && strchr("-._~", byte) != NULL);
+           (byte >= 'a' && byte <= 'z') || (byte != '\0' && strchr("-._~:@", byte) != NULL);
 }
 
 static void put_encoded(Address *address, const char *text)
