@@ -303,7 +303,7 @@ wait_in_transit() {
     await "(.last_error // \"\") | contains(\"$shard\")" true 30
     show '{state, final, credit_shard, last_error}'
     expect 'the state' "$(field .state)" pending
-    printf '  Whoever is on call asks whether money is stuck (9: it is, and waits for that shard):\n'
+    printf '  Whoever is on call asks whether money is stuck (9: it is, and what it waits for):\n'
     ctl 9 stuck --older-than 0s
     resume_shard
     printf '  $ kill -CONT # %s goes on\n' "$shard"
