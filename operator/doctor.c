@@ -73,7 +73,7 @@ static void check_server(Doctor *doctor)
     find(doctor, "ready", strcmp(status, "ready") == 0 ? VERDICT_OK : VERDICT_FAIL, "%s", status);
     find(doctor, "version", strcmp(version, GIRO_VERSION) == 0 ? VERDICT_OK : VERDICT_WARN,
          "%s; giroctl is %s", version, GIRO_VERSION);
-    size_t paused = field_count(ready, "intake.paused");
+    size_t paused = field_count(doctor->survey.directory.document, "intake.paused");
     find(doctor, "intake", paused == 0 ? VERDICT_OK : VERDICT_WARN, "%zu scopes are paused",
          paused);
     doctor->part = "directory";

@@ -137,10 +137,10 @@ static ExitCode put_transfers(const Context *context)
 
 /* ---- intake --------------------------------------------------------------------------------- */
 
-static void put_intake(const Context *context, const Json *ready)
+static void put_intake(const Context *context, const Json *directory)
 {
-    const Json *paused = field_at(ready, "intake.paused");
-    for (size_t i = 0; i < field_count(ready, "intake.paused"); i++)
+    const Json *paused = field_at(directory, "intake.paused");
+    for (size_t i = 0; i < field_count(directory, "intake.paused"); i++)
     {
         const Json *item = json_array_at(paused, i);
         char detail[TEXT_MAX];
@@ -162,9 +162,10 @@ ExitCode run_status(Context *context)
         put_service(context, &survey);
         for (size_t i = 0; i < field_count(survey.readiness.document, "shards"); i++)
             put_shard(context, json_array_at(shards, i));
-        put_intake(context, survey.readiness.document);
+        put_intake(context, survey.directory.document);
         put_prepared(context, &survey);
-        code = put_transfers(context);
+        if (field_bool(survey.readiness.document, "directory.loaded"))
+            code = put_transfers(context);
         finding_end(context->output);
     }
     survey_done(&survey);

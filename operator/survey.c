@@ -47,19 +47,30 @@ static ExitCode read_readiness(const Context *context, Survey *survey)
     return answer_report(&survey->readiness);
 }
 
-ExitCode survey_read(const Context *context, Survey *ret_survey)
+/* What a server can tell only by its copy of the directory. */
+static ExitCode read_rest(const Context *context, Survey *survey)
 {
     List prepared = {.path = "/v1/prepared",
                      .parameters = {{"limit", "1000"}, {"partial", "true"}},
                      .is_whole = true};
+    if (!field_bool(survey->readiness.document, "directory.loaded"))
+        return EXIT_CODE_DONE;
+    context_get(context, "/v1/directory", &survey->directory);
+    ExitCode code = answer_report(&survey->directory);
+    if (code == EXIT_CODE_DONE)
+        code = list_each(context, &prepared, take_prepared, survey, NULL);
+    return code;
+}
+
+ExitCode survey_read(const Context *context, Survey *ret_survey)
+{
     *ret_survey = (Survey){.tallies = base_calloc(SURVEY_TALLIES_MAX, sizeof(Tally))};
     context_get(context, "/version", &ret_survey->version);
     ExitCode code = answer_report(&ret_survey->version);
     if (code == EXIT_CODE_DONE)
         code = read_readiness(context, ret_survey);
-    bool has_routing = field_bool(ret_survey->readiness.document, "directory.loaded");
-    if (code == EXIT_CODE_DONE && has_routing)
-        code = list_each(context, &prepared, take_prepared, ret_survey, NULL);
+    if (code == EXIT_CODE_DONE)
+        code = read_rest(context, ret_survey);
     return code;
 }
 
@@ -67,5 +78,6 @@ void survey_done(Survey *survey)
 {
     answer_done(&survey->version);
     answer_done(&survey->readiness);
+    answer_done(&survey->directory);
     free(survey->tallies);
 }

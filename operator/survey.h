@@ -25,6 +25,7 @@ typedef struct Survey
 {
     Answer version;
     Answer readiness; /* with its shards; 503 too */
+    Answer directory; /* with what is paused; empty while the server has not read it */
     Tally *tallies;
     size_t tally_count;
 } Survey;
