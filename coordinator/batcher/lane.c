@@ -5,9 +5,11 @@
 
 #include <stdlib.h>
 
-static const int in_flight_max[LANE_KIND_COUNT] = {
-    [LANE_FRESH] = 1,
-    [LANE_ALONE] = 8,
+enum
+{
+    FRESH_MAX = 1,      /* batches in flight */
+    FRESH_FULL_MAX = 2, /* the same, if the next one is full */
+    ALONE_MAX = 8,
 };
 
 /* The home of a lane, NULL if all homes share it. */
@@ -134,13 +136,31 @@ static bool start_batch(Lane *lane, LaneKind kind, Protocol *protocol, Gate *gat
     return true;
 }
 
+static bool holds(const struct TransferList *queue, size_t count)
+{
+    const Transfer *transfer = TAILQ_FIRST(queue);
+    for (; transfer != NULL && count > 1; count--)
+        transfer = TAILQ_NEXT(transfer, link);
+    return transfer != NULL;
+}
+
+/* May another batch of at most so many be in flight? */
+static bool has_room(const Lane *lane, LaneKind kind, size_t most)
+{
+    int in_flight = lane->in_flight[kind];
+    if (kind == LANE_ALONE)
+        return in_flight < ALONE_MAX;
+    return in_flight < FRESH_MAX ||
+           (in_flight < FRESH_FULL_MAX && holds(&lane->queues[kind], most));
+}
+
 void lane_start_batches(Lane *lane, Protocol *protocol, Gate *gate, size_t batch_transfers)
 {
     lane->held_up = false;
     for (LaneKind kind = 0; kind < LANE_KIND_COUNT; kind++)
     {
         size_t most = kind == LANE_ALONE ? 1 : batch_transfers;
-        while (!TAILQ_EMPTY(&lane->queues[kind]) && lane->in_flight[kind] < in_flight_max[kind] &&
+        while (!TAILQ_EMPTY(&lane->queues[kind]) && has_room(lane, kind, most) &&
                protocol_has_room(protocol) && start_batch(lane, kind, protocol, gate, most))
             continue;
     }

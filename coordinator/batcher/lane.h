@@ -7,7 +7,8 @@
  *   close, refund            one per home
  *
  * Two queues, each with a bound on its batches in flight:
- *   fresh   while its batch is in flight the next one gathers
+ *   fresh   while its batch is in flight the next one gathers; it leaves at once if it is full,
+ *           since waiting would not make it any larger
  *   alone   failed twice in company: one transfer per batch, several at once, so that a poison
  *           transfer sinks only itself
  */

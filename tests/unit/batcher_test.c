@@ -9,6 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
+static int count_words(const char *words)
+{
+    int count = 0;
+    for (const char *at = fake_conversation(); (at = strstr(at, words)) != NULL; at++)
+        count++;
+    return count;
+}
+
 static void what_queues_behind_a_batch_forms_the_next_one(void **state)
 {
     World *world = *state;
@@ -26,6 +34,29 @@ static void what_queues_behind_a_batch_forms_the_next_one(void **state)
         await(world, &clients[i]);
     assert_string_equal(fake_conversation(),
                         LOCK_A "s1: apply record commit\n" LOCK_A "s1: apply record commit\n");
+}
+
+/* Behind a batch of one wait three, which is not all that fit; the fourth fills the next one. */
+static void a_full_batch_does_not_wait_for_the_one_before(void **state)
+{
+    World *world = *state;
+    const char *pairs[5][2] = {
+        {"a1", "a2"}, {"a3", "a4"}, {"a5", "a6"}, {"a7", "a8"}, {"a9", "a10"}};
+    Client clients[5];
+    char keys[5][16];
+    for (int i = 0; i < 5; i++)
+    {
+        snprintf(keys[i], sizeof keys[i], "k%d", i);
+        TransferRequest wanted = request(pairs[i][0], pairs[i][1], 1, keys[i]);
+        submit(world, &clients[i], &wanted);
+        if (i == 1 || i == 2)
+            continue;
+        (void)loop_run_until(world->loop, &clients[i].told, 0);
+        assert_int_equal(batcher_counts(world->batcher).batches, i < 4 ? 1 : 2);
+    }
+    for (int i = 0; i < 5; i++)
+        await(world, &clients[i]);
+    assert_int_equal(count_words("commit"), 2);
 }
 
 static void twins_wait_for_one_transfer_and_a_rival_is_told_what_differs(void **state)
@@ -64,14 +95,6 @@ static void beyond_the_bound_a_request_is_told_at_once(void **state)
     check_posted(&clients[5], MODE_LOCAL);
     assert_int_equal(clients[6].kind, OUTCOME_NOT_ACCEPTED);
     assert_int_equal(clients[6].code, ERROR_OVERLOADED);
-}
-
-static int count_words(const char *words)
-{
-    int count = 0;
-    for (const char *at = fake_conversation(); (at = strstr(at, words)) != NULL; at++)
-        count++;
-    return count;
 }
 
 /* The lane a -> b is at work on a1 and b1 when three come for b -> a: of these only the one that
@@ -165,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_world(what_queues_behind_a_batch_forms_the_next_one),
+        with_world(a_full_batch_does_not_wait_for_the_one_before),
         with_world(twins_wait_for_one_transfer_and_a_rival_is_told_what_differs),
         with_world(beyond_the_bound_a_request_is_told_at_once),
         with_world(batches_that_would_meet_on_an_account_go_one_after_the_other),
