@@ -38,6 +38,7 @@ static const ApiRoute routes[] = {
     {"GET", "/v1/transfers", "listTransfers", transfers_list,
         {"state", "mode", "shard", "account", "reference", "needs_attention", "unfinished",
          "older_than", "limit", "cursor", "partial", "debit_account", "idempotency_key"}, NULL},
+    {"GET", "/v1/transfers/summary", "summarizeTransfers", transfers_summary, {"partial"}, NULL},
     {"GET", "/v1/transfers/{}", "getTransfer", transfers_get, {0}, NULL},
     {"GET", "/v1/transfers/{}/steps", "getTransferSteps", transfers_steps, {0}, NULL},
     {"POST", "/v1/transfers/{}/actions/cancel", "cancelTransfer", transfers_cancel,

@@ -92,6 +92,7 @@ void transfers_get(Api *api, HttpRequest *request);
 void transfers_list(Api *api, HttpRequest *request);
 /* The same path, by debit account and key. */
 void transfers_find(Api *api, HttpRequest *request);
+void transfers_summary(Api *api, HttpRequest *request);
 void transfers_steps(Api *api, HttpRequest *request);
 void transfers_cancel(Api *api, HttpRequest *request);
 void transfers_retry(Api *api, HttpRequest *request);

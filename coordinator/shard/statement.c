@@ -64,6 +64,8 @@ static const StatementRow rows[STATEMENT_COUNT] = {
                                   "select * from giro.transfers_list($1::timestamptz, $2::uuid,"
                                   " $3::bigint, $4::int, $5::int, $6::text, $7::text, $8::text,"
                                   " $9::text, $10::text, $11::boolean, $12::boolean)"},
+    [STATEMENT_TRANSFERS_SUMMARY] = {"transfers_summary", STATEMENT_IS_READ,
+                                     "select * from giro.transfers_summary($1::int)"},
     [STATEMENT_RECEIPTS_BY_ID] = {"receipts_by_id", STATEMENT_IS_READ,
                                   "select * from giro.receipts_by_id($1::uuid[])"},
     [STATEMENT_RECEIVE] = {"receive", STATEMENT_IS_CALL,

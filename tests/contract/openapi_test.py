@@ -407,6 +407,7 @@ def without_shards(world, examples, directory):
     examples.check("ready", 503, path="/readyz?verbose")
     examples.check("listPrepared", 200, path="/v1/prepared?partial")
     examples.check("listTransfers", 200, path="/v1/transfers?partial")
+    examples.check("summarizeTransfers", 200, path="/v1/transfers/summary?partial")
 
 
 def prepared(world, examples):

@@ -451,6 +451,34 @@ static void a_decided_leg_that_is_not_seen_yet_is_unfinished(void **state)
     bank_await_balance(client, payee, 5);
 }
 
+static void a_summary_counts_what_is_unfinished_and_recent(void **state)
+{
+    AccountName payer;
+    AccountName payee;
+    Response response;
+    (void)state;
+    bank_open(client, 1, 100, payer);
+    bank_open(client, 2, 0, payee);
+    await_unfinished(0);
+    fixture_arm("saga.credit.remote.before", "pause", 3000);
+    bank_pay_with(client, &(Payment){payer, payee, 5, bank_key(), "\"mode\":\"saga\""},
+                  "Prefer: respond-async", &response);
+    response_expect(&response, 202, NULL);
+    response_done(&response);
+    client_call(client, &(Request){.path = "/v1/transfers/summary"}, &response);
+    response_expect(&response, 200, NULL);
+    assert_int_equal(json_array_length(response_value(&response, "unfinished")), 1);
+    assert_string_equal(response_string(&response, "unfinished.0.state"), "pending");
+    assert_string_equal(response_string(&response, "unfinished.0.debit_shard"), "shard-1");
+    assert_string_equal(response_string(&response, "unfinished.0.credit_shard"), "shard-2");
+    assert_int_equal(response_integer(&response, "unfinished.0.count"), 1);
+    assert_int_equal(response_integer(&response, "unfinished.0.amount"), 5);
+    assert_true(json_array_length(response_value(&response, "recent")) > 3);
+    response_done(&response);
+    bank_await_balance(client, payee, 5);
+    await_unfinished(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +489,7 @@ int main(void)
         with_books(bad_parameters_are_named),
         with_books(what_waits_for_a_shard_is_listed_until_it_is_back),
         with_books(a_decided_leg_that_is_not_seen_yet_is_unfinished),
+        with_books(a_summary_counts_what_is_unfinished_and_recent),
     };
     return cmocka_run_group_tests_name("transfers_list", tests, start, fixture_stop);
 }

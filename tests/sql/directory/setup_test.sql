@@ -137,6 +137,11 @@ values
                                     values ('s9', 2, '00000001', null, '{}', 'x')$$),
     ('readmissions_say_why', $$insert into giro_directory.readmissions
                                values ('s1', 2, '00000001', null, '{}', '')$$),
+    ('paused_intake_key', $$insert into giro_directory.paused_intake
+                            select 'all', 'x' from generate_series(1, 2)$$),
+    ('paused_intake_scope_is_one',
+     $$insert into giro_directory.paused_intake values ('some', 'x')$$),
+    ('paused_intake_says_why', $$insert into giro_directory.paused_intake values ('all', '')$$),
     ('keyspaces_key', $$insert into giro_directory.keyspaces values ('', 'hash')$$),
     ('keyspaces_kind_is_known', $$insert into giro_directory.keyspaces values ('k', 'list')$$),
     ('keyspaces_default_mode_is_known',
@@ -191,9 +196,10 @@ select test.same(
       where p.pronamespace = 'giro_directory'::regnamespace
         and has_function_privilege('giro_coordinator', p.oid, 'execute')
       order by p.proname collate "C"$$,
-    $$values ('note_marks'), ('read_cluster'), ('read_keyspaces'), ('read_marks'),
-             ('read_partitions'), ('read_shards')$$,
-    'the coordinator reads, and notes marks');
+    $$values ('note_marks'), ('pause_intake'), ('read_cluster'), ('read_intake'), ('read_keyspaces'),
+             ('read_marks'),
+             ('read_partitions'), ('read_shards'), ('resume_intake')$$,
+    'the coordinator reads, notes marks, and pauses and resumes intake');
 select is_empty(
     $$select p.proname from pg_proc p
       where p.pronamespace = 'giro_directory'::regnamespace
