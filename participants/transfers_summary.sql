@@ -1,7 +1,7 @@
 -- Counts the transfers whose home this is, by state, mode, shard of the credit and currency: kind
 -- 'unfinished', exactly: those that are pending, need attention, or are decided with a leg that
--- nobody has seen yet; kind 'recent': all of the newest p_walk ones, which began at `since`. Amounts
--- end at the greatest exact integer.
+-- nobody has seen yet; kind 'recent': the newest p_walk ones, whatever their state. Amounts end at
+-- the greatest exact integer.
 --
 -- Called by:  GET /v1/transfers/summary, on every shard.
 -- Idempotent: writes nothing.

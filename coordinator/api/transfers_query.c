@@ -61,7 +61,7 @@ static bool read_flag(const HttpRequest *request, const char *name, const bool *
 static bool read_plain_flag(const HttpRequest *request, const char *name, bool *ret_flag,
                             Fault *fault)
 {
-    const bool *flag;
+    const bool *flag = NULL;
     if (!read_flag(request, name, &flag, fault))
         return false;
     *ret_flag = flag != NULL && *flag;
@@ -72,7 +72,7 @@ static bool read_words(const Api *api, const HttpRequest *request, TransfersQuer
                        Fault *fault)
 {
     TransferState state;
-    TransferMode mode;
+    TransferMode mode = MODE_AUTO;
     query->state = query_value(request, "state");
     query->mode = query_value(request, "mode");
     query->shard = query_value(request, "shard");

@@ -71,7 +71,7 @@ typedef struct IntakeChange
     void *context; /* must live until done was called */
 } IntakeChange;
 /* Texts are copied. */
-void intake_change(Intake *intake, const IntakeChange *change);
+void intake_change(Intake *intake, const IntakeChange *wanted);
 /* Changes that are not answered yet. */
 size_t intake_changes(const Intake *intake);
 

@@ -196,8 +196,8 @@ select test.same(
       where p.pronamespace = 'giro_directory'::regnamespace
         and has_function_privilege('giro_coordinator', p.oid, 'execute')
       order by p.proname collate "C"$$,
-    $$values ('note_marks'), ('pause_intake'), ('read_cluster'), ('read_intake'), ('read_keyspaces'),
-             ('read_marks'),
+    $$values ('note_marks'), ('pause_intake'), ('read_cluster'), ('read_intake'),
+             ('read_keyspaces'), ('read_marks'),
              ('read_partitions'), ('read_shards'), ('resume_intake')$$,
     'the coordinator reads, notes marks, and pauses and resumes intake');
 select is_empty(

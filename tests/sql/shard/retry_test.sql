@@ -7,7 +7,8 @@ returns text
 language sql
 as $$
     select format('select * from giro.%I(%s, %s, %L, %L, %L)', p_function,
-                  test.partition(p_account), p_epoch, p_account, test.route(p_account), test.id(p_transfer))
+                  test.partition(p_account), p_epoch, p_account, test.route(p_account),
+                  test.id(p_transfer))
 $$;
 call test.run(test.record_call(1, 1, 'saga', 'alice', 'x', 5, 'pending'));
 call test.run(test.record_call(2, 2, '2pc', 'alice', 'x', 5));

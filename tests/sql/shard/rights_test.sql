@@ -19,7 +19,8 @@ select test.same(
         'register_coordinator', 'replication_state', 'retry', 'session', 'settle',
         'settled_leg', 'shard_report', 'shard_state',
         'steps_home', 'steps_remote', 'stuck_leg', 'take_over', 'tombstone',
-        'transfer_get', 'transfers_by_id', 'transfers_list', 'transfers_summary', 'verdict', 'verdicts_by_id',
+        'transfer_get', 'transfers_by_id', 'transfers_list', 'transfers_summary', 'verdict',
+        'verdicts_by_id',
         'wait_for'])$$,
     'the coordinator executes these functions and no others');
 select is_empty(
