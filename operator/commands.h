@@ -40,13 +40,6 @@ ExitCode run_reconcile_run(Context *context);
 ExitCode run_reconcile_list(Context *context);
 ExitCode run_reconcile_show(Context *context);
 
-ExitCode run_audit_list(Context *context);
-ExitCode run_audit_verify(Context *context);
-
-ExitCode run_token_create(Context *context);
-ExitCode run_token_list(Context *context);
-ExitCode run_token_revoke(Context *context);
-
 ExitCode run_intake_pause(Context *context);
 ExitCode run_intake_resume(Context *context);
 

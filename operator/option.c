@@ -40,9 +40,8 @@ static const OptionRow rows[OPTION_COUNT] = {
     [OPTION_FLOOR] = {"floor", "N", NULL, "lowest balance: 0, below 0, or none for no limit", 0},
     [OPTION_FULL] = {"full", NULL, NULL, "from the first entry on", 0},
     [OPTION_OUTCOME] = {"outcome", "OUTCOME", "posted reversed", "how it is to end", 0},
-    [OPTION_ROLE] = {"role", "ROLE", "client reader operator admin", "what it may do", 0},
 
-    [OPTION_REASON] = {"reason", "TEXT", NULL, "why, for the audit: 10 characters or more", 0},
+    [OPTION_REASON] = {"reason", "TEXT", NULL, "why: 10 characters or more", 0},
     [OPTION_YES] = {"yes", NULL, NULL, "do not ask", 'y'},
     [OPTION_DRY_RUN] = {"dry-run", NULL, NULL, "only show what it would do, and on what grounds",
                         0},

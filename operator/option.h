@@ -41,7 +41,6 @@ typedef enum OptionId
     OPTION_FLOOR,
     OPTION_FULL,
     OPTION_OUTCOME,
-    OPTION_ROLE,
 
     OPTION_REASON,
     OPTION_YES,
