@@ -70,7 +70,8 @@ static void a_transfer_shows_these_fields(void **state)
                                          "metadata",     "idempotency_key", "debit_shard",
                                          "credit_shard", "created_at",      "decided_at",
                                          "refusal",      "needs_attention", "attention",
-                                         "attempts",     "next_attempt_at", "last_error"};
+                                         "attempts",     "next_attempt_at", "last_error",
+                                         "waits_for"};
     AccountName a;
     AccountName b;
     Response response;
