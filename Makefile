@@ -218,17 +218,16 @@ growth: $(OUT)/girod ## what a million transfers cost later, and on disk (GROWTH
 
 # ---- all of it ---------------------------------------------------------------------------------------
 
-# Under the sanitizers `make test` runs the programs that reach most of girod; `make asan` runs all.
+# `make asan-short` runs the programs that reach most of girod under the sanitizers; `make asan` runs all.
 SANITIZED := transfers_test saga_test batch_test
 
 .PHONY: test asan asan-short
-test: packages ## everything: unit, sql, model, integration, contract; unit and the heart of integration again under ASan and UBSan
+test: packages ## everything: unit, sql, model, integration, contract, chaos
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@$(MAKE) --no-print-directory test-unit test-sql test-model test-integration test-contract
 	@$(MAKE) --no-print-directory test-chaos
-	@$(MAKE) --no-print-directory asan-short
 
-asan-short:
+asan-short: ## unit and the heart of integration under ASan and UBSan
 	@$(MAKE) --no-print-directory BUILD=asan -j$$(nproc) all
 	@$(MAKE) --no-print-directory BUILD=asan test-unit
 	@$(MAKE) --no-print-directory BUILD=asan INTEGRATION_TESTS="$(SANITIZED)" test-integration
